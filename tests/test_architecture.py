@@ -43,8 +43,8 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
-        *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
-        "research",
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research"),
+        *("diagnosis.selectors", "explanation", "research"),
     },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),

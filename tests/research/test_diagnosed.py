@@ -7,7 +7,7 @@ import pytest
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
-from livedata.rules.diagnosis.research import diagnosis
+from livedata.rules.diagnosis.research import entities
 from livedata.rules.diagnosis.research.pages import page_outcomes
 from livedata.rules.diagnosis.research.replayed import replayed
 from tests.research.ports import MemoryRecorder, accept
@@ -40,10 +40,10 @@ def agrees(made: RecordedResearch, outcome: ResearchOutcome) -> None:
     """Hold what is told of a Run against what its harness found."""
     summary_adds_up(made)
     written = len(outcome.rows) if made.accepted else 0
-    summary = diagnosis.summarize(made)
+    summary = entities.summarize(made)
     assert (summary["basis"], summary["totals"]["present"]) == ("replay", written)
     told = page_outcomes(made)
     # Planning and searching come first: a Run that ends there knows of no pages.
     assert told in ({page.url: page.outcome for page in outcome.pages}, {})
     for key in outcome.gone if made.accepted else ():
-        assert diagnosis.diagnose(made, key, None)["outcome"] == "absent"
+        assert entities.diagnose(made, key, None)["outcome"] == "absent"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from livedata.rules.diagnosis.research import diagnosis
+from livedata.rules.diagnosis.research import entities
 from tests.rules.research import large_run
 from tests.rules.test_research_diagnosis import world_is_told_consistently
 
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
         took = []
         for _ in range(5):
             before = time.process_time()
-            diagnosis.summarize(made)
+            entities.summarize(made)
             took.append(time.process_time() - before)
         print(f"summary of 500 entities: CPU {1000 * min(took):.1f} ms")  # noqa: T201  # a command
         return

@@ -7,7 +7,7 @@ import pytest
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.run import Run
-from livedata.rules.diagnosis import entity_diagnosis, findings
+from livedata.rules.diagnosis.selectors import areas, entities
 
 PRICE: Column = {
     "id": "price-id",
@@ -91,7 +91,7 @@ def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> R
 def test_a_selector_is_told_by_how_many_items_it_matched(
     pages: list[PageFact], matches: str | None
 ) -> None:
-    derived = findings.cells(recorded({"pages": pages, "fields": [field(10)]}))["findings"]
+    derived = areas.cells(recorded({"pages": pages, "fields": [field(10)]}))["findings"]
     expected = [] if matches is None else [f"price: selector '.price' matched in {matches}"]
     assert [finding["message"] for finding in derived] == expected
 
@@ -106,19 +106,19 @@ def test_a_selector_is_told_by_how_many_items_it_matched(
 )
 def test_a_read_is_told_as_it_was_written(read: dict[str, str], text: str) -> None:
     facts: RunFacts = {"pages": [page(1, 2, 1)], "fields": [field(1, 1)]}
-    assert text in findings.cells(recorded(facts, read=read))["findings"][0]["message"]
+    assert text in areas.cells(recorded(facts, read=read))["findings"][0]["message"]
 
 
 def test_cells_that_cannot_be_read_are_told_without_an_example_where_none_was_kept() -> None:
     facts: RunFacts = {"pages": [page(1, 3, 3)], "fields": [field(1, 0, 2)]}
-    (finding,) = findings.cells(recorded(facts))["findings"]
+    (finding,) = areas.cells(recorded(facts))["findings"]
     assert finding["message"] == "price: 2 of 3 cells could not be read as its type."
 
 
 def test_a_message_is_never_longer_than_1000_characters() -> None:
     checks = [{"checkId": "extraction", "passed": False, "message": "x" * 5000}]
     facts: RunFacts = {"pages": [], "fields": []}
-    (finding,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
+    (finding,) = areas.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
     assert finding == {"code": "extraction_failed", "message": "x" * 1000}
 
 
@@ -136,26 +136,26 @@ def test_an_unknown_is_never_longer_than_1000_characters() -> None:
     }
     told = recorded(facts, rule="page_failed", run=run("failed"))
     unknowns = [
-        *findings.sources(told)["unknowns"],
-        *entity_diagnosis.summarize(told)["unknowns"],
-        *entity_diagnosis.diagnose(told, "A1", None)["unknowns"],
+        *areas.sources(told)["unknowns"],
+        *entities.summarize(told)["unknowns"],
+        *entities.diagnose(told, "A1", None)["unknowns"],
     ]
     assert max(map(len, unknowns)) == 1000
 
 
 def test_the_address_of_the_request_is_a_uri() -> None:
     source = {"url": "https://ä.example:8080/ü?q=a b#x", "fields": []}
-    asked = findings.request(recorded({}, source=source))["observations"]
+    asked = areas.request(recorded({}, source=source))["observations"]
     assert asked["sourceUrl"] == "https://xn--4ca.example:8080/%C3%BC?q=a%20b#x"
 
 
 @pytest.mark.parametrize(
     ("check", "area", "code"),
     [
-        ("coverage", findings.sources, "coverage_incomplete"),
-        ("identity", findings.reconciliation, "identity_failed"),
-        ("minimum-items", findings.cells, "too_few_items"),
-        ("present:price-id", findings.cells, "required_field_empty"),
+        ("coverage", areas.sources, "coverage_incomplete"),
+        ("identity", areas.reconciliation, "identity_failed"),
+        ("minimum-items", areas.cells, "too_few_items"),
+        ("present:price-id", areas.cells, "required_field_empty"),
     ],
 )
 def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code: str) -> None:
@@ -183,7 +183,7 @@ def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code:
     ],
 )
 def test_what_stopped_a_run_is_a_finding_of_its_completion(rule: str, code: str) -> None:
-    area = findings.completion(recorded({}, rule=rule, run=run("held")))
+    area = areas.completion(recorded({}, rule=rule, run=run("held")))
     assert area["findings"] == [{"code": code, "message": "It ended so."}]
     assert area["observations"]["stop"] == {"rule": rule, "inputs": {}}
 
@@ -191,25 +191,25 @@ def test_what_stopped_a_run_is_a_finding_of_its_completion(rule: str, code: str)
 def test_a_limit_is_told_once() -> None:
     checks = [{"checkId": "coverage", "passed": False, "message": "Why."}]
     held = recorded({"pages": []}, rule="max_pages", run=run("held", checks=checks))
-    assert findings.sources(held)["findings"] == []
+    assert areas.sources(held)["findings"] == []
 
 
 def test_a_lost_worker_left_nothing_but_its_end() -> None:
     lost = recorded({}, rule="worker_lost", run=run("failed"))
-    for area in (findings.sources(lost), findings.cells(lost), findings.reconciliation(lost)):
+    for area in (areas.sources(lost), areas.cells(lost), areas.reconciliation(lost)):
         assert area["observations"] == {}
         assert area["unknowns"] == ["What this Run read was not recorded."]
 
 
 def test_only_collected_fields_are_asked_for() -> None:
     described: Column = {**PRICE, "description": "In pounds."}
-    area = findings.request(recorded({}, columns=[described, NOTE]))
+    area = areas.request(recorded({}, columns=[described, NOTE]))
     assert area["observations"]["plan"]["attributes"] == [
         {"fieldId": "price-id", "label": "Price", "description": "In pounds."}
     ]
 
 
 def test_a_source_that_is_no_declaration_is_a_finding() -> None:
-    area = findings.request(recorded({}, source=[], run=run("held")))
+    area = areas.request(recorded({}, source=[], run=run("held")))
     assert (area["observations"], len(area["unknowns"])) == ({}, 1)
     assert area["findings"] == [{"code": "not_declarative", "message": "It ended so."}]

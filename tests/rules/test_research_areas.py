@@ -9,7 +9,7 @@ from livedata.model.diagnosis.recorded_research import Discovery, RecordedResear
 from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.research.answers import SearchResult, Usage
 from livedata.model.research.record import Fact
-from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
+from livedata.rules.diagnosis.research import areas, ending, entities, pages
 from tests.api.contract import wrong
 from tests.api.kinds import a
 from tests.rules.research import (
@@ -208,8 +208,8 @@ def test_every_answer_has_the_shape_of_the_interface(seed: int) -> None:
             "CellsArea": areas.cells(made),
             "ReconciliationArea": areas.reconciliation(made),
             "CompletionArea": ending.completion(made),
-            "RunLossSummary": diagnosis.summarize(made),
-            "EntityDiagnosis": diagnosis.diagnose(made, "Name 1", None),
+            "RunLossSummary": entities.summarize(made),
+            "EntityDiagnosis": entities.diagnose(made, "Name 1", None),
         }
         for table, answer in answers.items():
             assert [  # field ids and row ids are made up here
@@ -219,13 +219,13 @@ def test_every_answer_has_the_shape_of_the_interface(seed: int) -> None:
 
 def test_an_output_is_complete_only_if_all_that_was_found_was_read_and_taken() -> None:
     whole = _pages(checked=2)
-    assert diagnosis.summarize(recorded(whole))["outputComplete"]
+    assert entities.summarize(recorded(whole))["outputComplete"]
     for facts in (
         [*whole, fact("retrieval", "text_cut", TOP)],
         [*whole, failure("extraction", "row_cap_reached", TOP)],
         [*whole, fact("discovery", "candidate_found", TOP)],
         [*whole, *_pages(broken=1)],
     ):
-        assert not diagnosis.summarize(recorded(facts))["outputComplete"]
+        assert not entities.summarize(recorded(facts))["outputComplete"]
     held = recorded(whole, run=run("held", "Look at it."))
-    assert not diagnosis.summarize(held)["outputComplete"]
+    assert not entities.summarize(held)["outputComplete"]

@@ -10,7 +10,7 @@ from livedata.model.diagnosis.entities import Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import Fact
-from livedata.rules.diagnosis.research import areas, diagnosis
+from livedata.rules.diagnosis.research import areas, entities
 from livedata.rules.diagnosis.research.pages import count_pages, list_pages
 from livedata.rules.diagnosis.research.traces import trace_entities
 from tests.rules.research import (
@@ -30,7 +30,7 @@ from tests.rules.research import (
 )
 
 EXAMPLE = worked_example()
-SUMMARY = diagnosis.summarize(EXAMPLE)
+SUMMARY = entities.summarize(EXAMPLE)
 
 
 def test_the_entities_of_the_example_are_told_by_what_became_of_them() -> None:
@@ -108,7 +108,7 @@ def test_the_pages_of_the_example_add_up() -> None:
 
 
 def test_an_entity_that_is_absent_is_followed_over_each_of_its_pages() -> None:
-    answer = diagnosis.diagnose(EXAMPLE, "Cogwheel", None)
+    answer = entities.diagnose(EXAMPLE, "Cogwheel", None)
     assert answer["outcome"] == "absent"
     assert [
         (path["url"], path["firstFailure"] and path["firstFailure"]["code"], path["unknownStages"])
@@ -126,7 +126,7 @@ def test_an_entity_that_is_absent_is_followed_over_each_of_its_pages() -> None:
 
 @pytest.mark.parametrize("name", ["ACME", "acme  LTD", "k-acme"])
 def test_an_entity_answers_to_its_names_and_its_key(name: str) -> None:
-    answer = diagnosis.diagnose(EXAMPLE, name, None)
+    answer = entities.diagnose(EXAMPLE, name, None)
     assert (answer["entity"], answer["matchedNames"]) == (name, ["Acme Ltd", "ACME"])
     assert answer["outcome"] == "present"
     assert [path["url"] for path in answer["paths"]] == [LIST, TOP]
@@ -134,15 +134,15 @@ def test_an_entity_answers_to_its_names_and_its_key(name: str) -> None:
 
 
 def test_a_field_adds_its_own_facts_and_leaves_its_own_cell() -> None:
-    answer = diagnosis.diagnose(EXAMPLE, "Dyn", FOUNDED.id)
+    answer = entities.diagnose(EXAMPLE, "Dyn", FOUNDED.id)
     assert "digits_not_in_quote" in [each["code"] for each in answer["entityFacts"]]
     assert [cell["missingReason"] for cell in answer["cells"]] == ["extraction_failed"]
-    city = diagnosis.diagnose(EXAMPLE, "Dyn", CITY.id)
+    city = entities.diagnose(EXAMPLE, "Dyn", CITY.id)
     assert "digits_not_in_quote" not in [each["code"] for each in city["entityFacts"]]
 
 
 def test_a_name_that_was_never_recorded_is_unknown_and_said_so() -> None:
-    answer = diagnosis.diagnose(EXAMPLE, "Zed", None)
+    answer = entities.diagnose(EXAMPLE, "Zed", None)
     assert (answer["outcome"], answer["matchedNames"]) == ("unknown", [])
     assert answer["unknowns"][0] == "No entity of that name was recorded."
 
@@ -158,12 +158,12 @@ def test_two_entities_of_one_name_on_one_page_are_told_apart_by_their_offers() -
     ]
     cells = [("PyCon", None), ("PyCon", None), (LIST, None), ("Bonn", None), ("x", None)]
     both = recorded(facts, rows={key: row(key, cells) for _, key in offers})
-    assert [entity["outcome"] for entity in diagnosis.summarize(both)["entities"]] == [
+    assert [entity["outcome"] for entity in entities.summarize(both)["entities"]] == [
         *("present", "present")
     ]
-    answer = diagnosis.diagnose(both, "PyCon", None)
+    answer = entities.diagnose(both, "PyCon", None)
     assert (answer["outcome"], answer["matchedNames"]) == ("ambiguous", ["k1", "k2"])
-    assert diagnosis.diagnose(both, "k2", None)["outcome"] == "present"
+    assert entities.diagnose(both, "k2", None)["outcome"] == "present"
 
 
 KNOWN = Memory(rows=[known_row("k", "Acme", LIST)])
@@ -194,7 +194,7 @@ def test_a_row_that_was_not_found_again_is_absent_only_if_something_recorded_say
     stood = row("k", cells, by="earlier")
     after = replace(stood, presence="missing", by=run()["id"]) if left == "gone" else stood
     made = recorded(facts, rows={"k": after}, known=KNOWN)
-    answer = diagnosis.diagnose(made, "Acme", None)
+    answer = entities.diagnose(made, "Acme", None)
     assert answer["outcome"] == outcome
     first = answer["paths"][0]["firstFailure"]
     assert (first and first["code"]) == code
@@ -202,9 +202,9 @@ def test_a_row_that_was_not_found_again_is_absent_only_if_something_recorded_say
 
 def test_an_output_that_was_not_taken_stands_in_the_way_of_all_that_was_offered() -> None:
     held = replace(EXAMPLE, run=run("held", "Too much would be gone."), rows={})
-    totals = diagnosis.summarize(held)["totals"]
+    totals = entities.summarize(held)["totals"]
     assert (totals["present"], totals["absent"]) == (0, 4)
-    answer = diagnosis.diagnose(held, "Bolt", None)
+    answer = entities.diagnose(held, "Bolt", None)
     assert [path["firstFailure"]["code"] for path in answer["paths"] if path["firstFailure"]] == [
         *("name_quote_not_on_page", "output_withheld")
     ]
@@ -217,7 +217,7 @@ def test_an_answer_that_was_cut_off_is_no_loss_if_its_halves_were_asked() -> Non
     cut = failure("extraction", "model_output_cut", LIST)
     lost, halved = [*READ, cut], [*READ, cut, fact("extraction", "window_split", LIST)]
     outcomes = {
-        len(facts): diagnosis.diagnose(recorded(facts, known=KNOWN), "Acme", None)["outcome"]
+        len(facts): entities.diagnose(recorded(facts, known=KNOWN), "Acme", None)["outcome"]
         for facts in (lost, halved)
     }
     assert outcomes == {len(lost): "absent", len(halved): "unknown"}
@@ -240,7 +240,7 @@ def world_is_told_consistently(seed: int) -> None:
     made = World(seed).recorded()
     summary_adds_up(made)
     written = {fact.key for fact in made.facts if fact.code == "row_kept"}
-    present = diagnosis.summarize(made)["totals"]["present"]
+    present = entities.summarize(made)["totals"]["present"]
     assert present == (len(written) if made.accepted else 0)
     cut = random.Random(seed).randrange(len(made.facts) + 1)  # no secret
     summary_adds_up(replace(made, facts=made.facts[:cut], run=run("running"), stop=None))
@@ -249,7 +249,7 @@ def world_is_told_consistently(seed: int) -> None:
 
 def summary_adds_up(made: RecordedResearch) -> None:
     """Totals are sums, groups are parts, and each entity is diagnosed as it is summed up."""
-    summary = diagnosis.summarize(made)
+    summary = entities.summarize(made)
     totals = summary["totals"]
     outcomes = [entity["outcome"] for entity in summary["entities"]]
     assert [outcomes.count(kind) for kind in get_args(Outcome)] == [
@@ -271,6 +271,6 @@ def summary_adds_up(made: RecordedResearch) -> None:
             assert all(path["firstFailure"] for path in trace.paths)
         if len(trace.entity.keys) != 1 or trace.outcome == "ambiguous":
             continue
-        answer = diagnosis.diagnose(made, trace.entity.keys[0], None)
+        answer = entities.diagnose(made, trace.entity.keys[0], None)
         assert (answer["outcome"], answer["recovered"]) == (entity["outcome"], entity["recovered"])
         assert sorted(each["code"] for each in answer["firstFailures"]) == entity["failureCodes"]

@@ -219,6 +219,8 @@ class RecordedRun(Struct, frozen=True):
     columns: Sequence[Column]
     composite: bool
     rows: Mapping[str, RowAtRun]
+    harness: None = None
+    """It runs no harness."""
 
     @property
     def is_over(self) -> bool:

@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, get_args
-
-from msgspec import Struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
 
 from livedata.model.diagnosis.entities import (
     DiagnosedCell,
-    EntityPath,
-    Fact,
     FailureGroup,
-    FirstFailure,
-    Outcome,
+    MissingCells,
     OutcomeTotals,
-    Stage,
     SummaryEntity,
 )
-from livedata.model.diagnosis.recorded_run import RowAtRun
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
+from livedata.rules.diagnosis.traces import STAGES, EntityTrace, Failure
 
-STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
-MOST_NAMES: Final = 20
 MOST_EXAMPLES: Final = 3
 
 
-class Failure(Struct, frozen=True):
-    """A fact that stood in an entity's way, with its page if that is known."""
-
-    fact: Fact
-    url: str | None
-
-
-class TracedEntity(Struct, frozen=True):
-    """One entity: what it is called, what became of it, and what stood in its way."""
-
-    name: str
-    aliases: Sequence[str]
-    outcome: Outcome
-    failures: Sequence[Failure]
-
-    @property
-    def recovered(self) -> bool:
-        """Whether it is present although something stood in its way."""
-        return self.outcome == "present" and bool(self.failures)
-
-    @property
-    def codes(self) -> list[str]:
-        """The codes of its failures, each of them once."""
-        return sorted({failure.fact["code"] for failure in self.failures})
-
-
-def count_outcomes(entities: Sequence[TracedEntity]) -> OutcomeTotals:
+def count_outcomes(entities: Sequence[EntityTrace]) -> OutcomeTotals:
     """The number of entities by outcome."""
     counts = Counter(entity.outcome for entity in entities)
     return {
@@ -65,7 +33,7 @@ def count_outcomes(entities: Sequence[TracedEntity]) -> OutcomeTotals:
     }
 
 
-def list_entities(entities: Iterable[TracedEntity]) -> list[SummaryEntity]:
+def list_entities(entities: Iterable[EntityTrace]) -> list[SummaryEntity]:
     """The entities as a summary lists them."""
     return [
         {
@@ -80,13 +48,13 @@ def list_entities(entities: Iterable[TracedEntity]) -> list[SummaryEntity]:
 
 
 def group_failures(
-    entities: Iterable[TracedEntity], meaning: Callable[[str], str]
+    entities: Iterable[EntityTrace], meaning: Callable[[str], str]
 ) -> list[FailureGroup]:
     """The failed entities by stage and code, in the order of the stages.
 
     `meaning` gives the words for a code.
     """
-    groups: dict[tuple[int, str], list[tuple[TracedEntity, Failure]]] = {}
+    groups: dict[tuple[int, str], list[tuple[EntityTrace, Failure]]] = {}
     for entity in entities:
         # An entity counts once per group: several empty cells are one failure of its row.
         places: dict[tuple[int, str], Failure] = {}
@@ -101,9 +69,7 @@ def group_failures(
     ]
 
 
-def _group(
-    code: str, meaning: str, members: Sequence[tuple[TracedEntity, Failure]]
-) -> FailureGroup:
+def _group(code: str, meaning: str, members: Sequence[tuple[EntityTrace, Failure]]) -> FailureGroup:
     totals = count_outcomes([entity for entity, _ in members])
     return {
         "stage": members[0][1].fact["stage"],
@@ -127,22 +93,35 @@ def _group(
     }
 
 
-def make_path(url: str, facts: list[Fact], first: Fact | None) -> EntityPath:
-    """The way over one page; `first` is what first stood in the way there."""
-    # After the first failure nothing was to be recorded, so no later stage is unknown.
-    last = STAGES.index((first or facts[-1])["stage"])
-    recorded = {fact["stage"] for fact in facts}
-    unknown = [stage for stage in STAGES[: last + 1] if stage not in recorded]
-    return {"url": url, "facts": facts, "unknownStages": unknown, "firstFailure": first}
+def missing_cells(
+    field: str,
+    label: str,
+    observed: int,
+    reasons: Mapping[str, int],
+    empty: Iterable[tuple[str, RowAtRun, CellAtRun]],
+) -> MissingCells:
+    """The empty cells of a field among so many observed ones; `empty` has those of rows by name."""
+    return {
+        "fieldId": field,
+        "label": label,
+        "observedRows": observed,
+        "missing": sum(reasons.values()),
+        "reasons": dict(reasons),
+        "examples": [
+            {"entity": name, "rowId": row.id, "reason": cell.reason}
+            for name, row, cell in islice(empty, MOST_EXAMPLES)
+        ],
+    }
 
 
-def first_failures(paths: Iterable[EntityPath]) -> list[FirstFailure]:
-    """What first stood in the way, and on which pages, in the order of the pages."""
-    urls: dict[str, list[str]] = {}
-    for path in paths:
-        if path["firstFailure"] is not None:
-            urls.setdefault(path["firstFailure"]["code"], []).append(path["url"])
-    return [{"code": code, "urls": places} for code, places in urls.items()]
+def empty_cells(
+    rows: Iterable[tuple[str, RowAtRun]], field: str
+) -> Iterator[tuple[str, RowAtRun, CellAtRun]]:
+    """The cells of a field that have no value, with the name of each row."""
+    for name, row in rows:
+        for cell in row.cells:
+            if cell.field == field and cell.value is None:
+                yield name, row, cell
 
 
 def list_cells(row: RowAtRun, field: str | None) -> list[DiagnosedCell]:

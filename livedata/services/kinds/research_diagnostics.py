@@ -14,8 +14,8 @@ from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, Fact
 from livedata.model.research.stored import compile_research
 from livedata.model.run import RunDiscovery
-from livedata.rules.diagnosis.research import diagnosis, ending, pages
-from livedata.rules.diagnosis.research.report import report
+from livedata.rules.diagnosis.areas import report
+from livedata.rules.diagnosis.research import areas, ending, entities, pages
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
 from livedata.services.run_view import RunView
@@ -86,14 +86,14 @@ def answer(view: RunView, cost: CostArea, asked: Asked) -> RunDiagnostics:
     if recorded.attempt is not None:
         cost["observations"]["usage"] = ending.usage(recorded.calls)
         cost["unknowns"] += ending.usage_unknowns(recorded.calls)
-    explained = report(recorded, cost)
+    explained = report(areas, recorded, cost)
     if asked.entity is not None:
-        explained["entity"] = diagnosed = diagnosis.diagnose(recorded, asked.entity, asked.field)
+        explained["entity"] = diagnosed = entities.diagnose(recorded, asked.entity, asked.field)
         # Only a name that nobody offered is looked for on the pages, for that takes a while.
         if not diagnosed["matchedNames"]:
             diagnosed["unknowns"][1:1] = _naming(view.reader, view.id, recorded, asked.entity)
     if asked.summary:
-        explained["summary"] = diagnosis.summarize(recorded)
+        explained["summary"] = entities.summarize(recorded)
     return explained
 
 

@@ -10,10 +10,12 @@ from livedata.model.diagnosis.diagnostics import Finding
 from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery
 from livedata.rules.diagnosis import losses
-from livedata.rules.diagnosis.losses import TracedEntity
-from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
+from livedata.rules.diagnosis.entities import summarize
+from livedata.rules.diagnosis.research import areas, ending, pages
+from livedata.rules.diagnosis.research.entities import Researched
 from livedata.rules.diagnosis.research.pages import ResearchPage
-from livedata.rules.diagnosis.research.traces import Fate, trace_entities
+from livedata.rules.diagnosis.research.traces import Fate
+from livedata.rules.diagnosis.traces import EntityTrace
 from livedata.services.kinds.research_diagnostics import read
 from livedata.services.run_view import RunView
 
@@ -43,11 +45,11 @@ def tell(view: RunView) -> Story:
     recorded = read(view)
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
-    traces = trace_entities(recorded)
-    summary = diagnosis.summarize(recorded, traces)
-    by_fate: dict[Fate, list[TracedEntity]] = {"kept": [], "stands": [], "lost": []}
-    for trace in traces:
-        by_fate[trace.fate].append(trace.traced)
+    researched = Researched(recorded)
+    summary = summarize(researched)
+    by_fate: dict[Fate, list[EntityTrace]] = {"kept": [], "stands": [], "lost": []}
+    for trace in researched.traces:
+        by_fate[trace.fate].append(trace)
     return Story(
         prompt="" if recorded.recipe is None else recorded.recipe.prompt,
         discovery=recorded.discovery,

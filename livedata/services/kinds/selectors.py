@@ -130,27 +130,16 @@ def discovery(_view: RunView) -> None:
 
 def diagnose(view: RunView, cost: CostArea, asked: Asked) -> RunDiagnostics:
     """The diagnostics, from what its pages and fields were read as."""
-    from livedata.rules.diagnosis import entity_diagnosis, findings
+    from livedata.rules.diagnosis.areas import report
+    from livedata.rules.diagnosis.selectors import areas, entities
 
     # Only these two look at rows.
     recorded = view.recorded(rows_too=asked.summary or asked.entity is not None)
-    answer: RunDiagnostics = {
-        "runId": recorded.run["id"],
-        "datasetId": recorded.run["datasetId"],
-        "status": recorded.run["status"],
-        "attemptId": recorded.attempt,
-        "harnessVersion": None,
-        "request": findings.request(recorded),
-        "sources": findings.sources(recorded),
-        "cells": findings.cells(recorded),
-        "reconciliation": findings.reconciliation(recorded),
-        "completion": findings.completion(recorded),
-        "cost": cost,
-    }
+    answer = report(areas, recorded, cost)
     if asked.entity is not None:
-        answer["entity"] = entity_diagnosis.diagnose(recorded, asked.entity, asked.field)
+        answer["entity"] = entities.diagnose(recorded, asked.entity, asked.field)
     if asked.summary:
-        answer["summary"] = entity_diagnosis.summarize(recorded)
+        answer["summary"] = entities.summarize(recorded)
     return answer
 
 

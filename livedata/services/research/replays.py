@@ -24,9 +24,9 @@ from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.replay.difference import difference
 from livedata.research.replay.replay import OtherHarness, Replayed, replay
 from livedata.research.replay.tape import Tape
-from livedata.rules.diagnosis.research import diagnosis
+from livedata.rules.diagnosis.areas import report as explained
+from livedata.rules.diagnosis.research import areas, entities
 from livedata.rules.diagnosis.research.replayed import replayed
-from livedata.rules.diagnosis.research.report import report as explained
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id of what no store has."""
@@ -127,6 +127,6 @@ def _discovery(tape: Tape) -> Discovery | None:
 
 def _diagnostics(recorded: RecordedResearch) -> RunDiagnostics:
     """The diagnostics, with the summary of all entities. A replay takes nothing, and no time."""
-    diagnostics = explained(recorded, {"observations": {}, "unknowns": []})
-    diagnostics["summary"] = diagnosis.summarize(recorded)
+    diagnostics = explained(areas, recorded, {"observations": {}, "unknowns": []})
+    diagnostics["summary"] = entities.summarize(recorded)
     return diagnostics

@@ -25,27 +25,21 @@ from livedata.model.diagnosis.diagnostics import (
 )
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
-from livedata.model.problem import Param
 from livedata.model.research.recipe import SEARCHED, ResearchField, ResearchRecipe
 from livedata.model.research.record import Fact, Merge
 from livedata.model.run import REFUSALS
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.finding import LONGEST_MESSAGE
+from livedata.rules.diagnosis.finding import research_finding
 from livedata.rules.diagnosis.research import pages
+from livedata.rules.diagnosis.research.ending import completion
 from livedata.rules.diagnosis.research.pages import ResearchPage, page_uri
 from livedata.rules.diagnosis.research.unknowns import nothing_recorded, unknowns_of_run
+
+__all__ = ["cells", "completion", "reconciliation", "request", "sources"]
 
 MOST_DUPLICATES: Final = 20
 _REFUSED: Final = frozenset(f"read_{reason}" for reason in REFUSALS)
 _REJECTIONS: Final = frozenset({"identity_ambiguous", "over_row_limit"})
-
-
-def research_finding(code: str, **params: Param) -> Finding:
-    """A finding with its sentence, cut at the length that the wire allows."""
-    return {
-        "code": code,
-        "message": research_sentence(f"finding.{code}", **params)[:LONGEST_MESSAGE],
-    }
 
 
 def request(recorded: RecordedResearch) -> RequestArea:

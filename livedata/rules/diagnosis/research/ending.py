@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from livedata.messages.diagnosis.research import research_sentence
-from livedata.model.diagnosis.diagnostics import (
-    CompletionArea,
-    CompletionObservations,
-    Finding,
-)
+from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.problem import Param
 from livedata.model.research.answers import Usage
-from livedata.rules.diagnosis.finding import finding
-from livedata.rules.diagnosis.research.areas import research_finding
+from livedata.rules.diagnosis import ending
+from livedata.rules.diagnosis.finding import finding, research_finding
 from livedata.rules.diagnosis.research.unknowns import nothing_recorded
 
 LIMITS: Final = frozenset({"page_budget", "token_limit", "cost_limit", "deadline"})
@@ -29,19 +26,9 @@ _ENDS: Final[Mapping[str, str]] = {
 
 
 def completion(recorded: RecordedResearch) -> CompletionArea:
-    """The area of the completion: the end of the Run, and the rule that ended it."""
-    run, stop = recorded.run, recorded.stop
-    observed: CompletionObservations = {"status": run["status"]}
-    if stop is not None:
-        observed["stop"] = stop
-    if run["error"] is not None:
-        observed["error"] = run["error"]
-    unknowns = [] if stop is not None else [nothing_recorded(recorded)]
-    return {
-        "observations": observed,
-        "findings": list(_findings(recorded)),
-        "unknowns": unknowns,
-    }
+    """The area of the completion."""
+    nothing = partial(nothing_recorded, recorded)
+    return ending.completion(recorded.run, recorded.stop, _findings(recorded), nothing)
 
 
 def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
@@ -55,7 +42,7 @@ def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
     code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(stop["rule"])
     if code and run["error"]:
         yield finding(code, message=run["error"])
-    if stop["inputs"].get("accepted") == "by hand":
+    if ending.accepted_by_hand(stop):
         yield finding("finding.accepted_by_hand")
 
 

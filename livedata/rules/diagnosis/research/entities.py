@@ -1,145 +1,172 @@
-"""Ties the facts of a research Run to the entities that they are about.
-
-A key ties them, else the candidate that two facts have in common, else the name: two entities of
-one page may have one name.
-"""
+"""What became of each entity that research looked for: of one, or of all (interface 2.12)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
-from msgspec import Struct
-
+from livedata.extraction.cells import canonical
+from livedata.messages.diagnosis.research import fact_meaning, research_sentence
+from livedata.model.diagnosis.entities import (
+    DuplicateGroup,
+    EntityDiagnosis,
+    EntityPath,
+    Fact,
+    MissingCells,
+    Peer,
+    RunLossSummary,
+)
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.research.memory import KnownRow
-from livedata.model.research.record import Fact
-from livedata.rules.research.fold import fold
-from livedata.rules.research.names import fold_name
+from livedata.rules.diagnosis import entities, losses
+from livedata.rules.diagnosis.losses import MOST_EXAMPLES
+from livedata.rules.diagnosis.research.pages import CUT, count_pages, list_pages
+from livedata.rules.diagnosis.research.ties import folded
+from livedata.rules.diagnosis.research.traces import (
+    ResearchTrace,
+    answer_fact,
+    trace_entities,
+)
+from livedata.rules.diagnosis.research.unknowns import unknowns_of_run
 
-AMBIGUOUS: Final = "identity_ambiguous"
-MOST_ALIASES: Final = 100
 
-_Tie = tuple[str, str]
-"""What ties facts together: ("key", the key), or ("name", the folded name)."""
+def diagnose(recorded: RecordedResearch, entity: str, field: str | None) -> EntityDiagnosis:
+    """The diagnosis of the entity that `entity` names: by a name that was recorded, or its key.
 
-
-class ResearchEntity(Struct, frozen=True):
-    """One entity with the facts that are about it, in their order.
-
-    `keys` are several if nobody can tell which of them it is, and none if no row came of it.
-    `rests_on` is the page that its row was read from before this Run.
+    With `field`, the facts of that field are added, and only its cells are in the answer.
     """
-
-    name: str
-    aliases: Sequence[str]
-    keys: Sequence[str]
-    facts: Sequence[Fact]
-    rests_on: str | None
+    return entities.diagnose(Researched(recorded), entity, field)
 
 
-def folded(recorded: RecordedResearch, name: str) -> str:
-    """A name as entities are found again by it (rules 14.7)."""
-    plan = None if recorded.recipe is None else recorded.recipe.plan
-    return fold_name(name, "other" if plan is None else plan.kind)
+def summarize(recorded: RecordedResearch) -> RunLossSummary:
+    """The summary of a Run: its entities by outcome, and what each group of them failed at."""
+    return entities.summarize(Researched(recorded))
 
 
-def gather(recorded: RecordedResearch) -> list[ResearchEntity]:
-    """The entities that a Run recorded something of, and those whose rows it was to look after."""
-    names = _Names(recorded)
-    facts: defaultdict[_Tie, list[Fact]] = defaultdict(list)
-    for fact in recorded.facts:
-        # What a row came to follows from the Run itself: a held one may be accepted later.
-        if fact.entity is not None and fact.stage != "output":
-            facts[names.tie(fact)].append(fact)
-    known = {row.key: row for row in recorded.known.rows if row.presence == "present"}
-    shared = {key for tie in facts if tie[0] == "name" for key in names.keys(tie[1])}
-    pages = {fact.url for fact in recorded.facts}
-    for key, row in known.items():
-        # Of a row of which nothing was recorded, a name that it shares says all that is known.
-        if key not in shared or _rests_on(row) in pages:
-            facts.setdefault(("key", key), [])
-    entities = [names.entity(tie, about, known) for tie, about in facts.items()]
-    return sorted(entities, key=lambda entity: (fold(entity.name), tuple(entity.keys)))
-
-
-def _rests_on(row: KnownRow) -> str | None:
-    # The name comes first of the cells, and its page is the one that the row stands or falls with.
-    return row.cells[0].url if row.cells else None
-
-
-class _Names:
-    """The names of each key, the row's own first, and the keys of each name."""
+class Researched:
+    """The entities that research recorded something of, and those that it was to look after."""
 
     def __init__(self, recorded: RecordedResearch) -> None:
-        self._folded = partial(folded, recorded)
-        self._key_of: dict[str | None, str] = {
-            fact.candidate: fact.key
-            for fact in recorded.facts
-            if fact.candidate and fact.key and fact.code != AMBIGUOUS
-        }
-        self._unsure = {
-            fact.candidate
-            for fact in recorded.facts
-            if fact.code == AMBIGUOUS and fact.candidate not in self._key_of
-        }
-        self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        self._keys: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        for key, name in dict.fromkeys(_names(recorded, self._key_of)):
-            self._names[key].setdefault(name)
-            self._keys[self._folded(name)].setdefault(key)
-        # Folded names are how entities are found again, and not how they are called.
-        for entity in recorded.known.entities:
-            for name in entity.names:
-                self._keys[name].setdefault(entity.key)
+        """The entities of a Run."""
+        self._recorded = recorded
+        self.basis, self.attempt = recorded.basis, recorded.attempt
 
-    def keys(self, name: str) -> Sequence[str]:
-        """The keys that have a folded name."""
-        return list(self._keys.get(name, ()))
+    @property
+    def complete(self) -> bool:
+        """Whether all that was found was read whole, and accepted."""
+        return _complete(self._recorded)
 
-    def tie(self, fact: Fact) -> _Tie:
-        """What ties a fact about an entity to others."""
-        unsure = fact.code == AMBIGUOUS or fact.candidate in self._unsure
-        key = None if unsure else fact.key or self._key_of.get(fact.candidate)
-        if key is not None:
-            return "key", key
-        name = self._folded(fact.entity or "")
-        keys = [] if unsure else self.keys(name)
-        return ("key", keys[0]) if len(keys) == 1 else ("name", name)
+    @cached_property
+    def traces(self) -> Sequence[ResearchTrace]:
+        """All of them, by name."""
+        return trace_entities(self._recorded)
 
-    def entity(
-        self, tie: _Tie, about: Sequence[Fact], known: Mapping[str, KnownRow]
-    ) -> ResearchEntity:
-        """The entity that the facts `about` it are tied to."""
-        kind, value = tie
-        # One key that has the name is an entity of its own: nobody knows that it is this one.
-        shared = self.keys(value) if len(self.keys(value)) > 1 else []
-        keys = [value] if kind == "key" else shared
-        names = dict.fromkeys(self._names[value]) if kind == "key" else {}
-        names |= dict.fromkeys(fact.entity for fact in about if fact.entity)
-        name, *others = names or {value: None}
-        page = _rests_on(known[value]) if value in known else None
-        return ResearchEntity(name, others[:MOST_ALIASES], keys, about, page)
+    def named(self, name: str) -> Sequence[ResearchTrace]:
+        """Those called just so, else those that a name would be found as."""
+        return _named(self._recorded, self.traces, name)
+
+    def names(self, matches: Sequence[ResearchTrace]) -> Sequence[str]:
+        """The names of one; the keys of several."""
+        if len(matches) == 1:
+            return [matches[0].name, *matches[0].aliases]
+        keys = [key for trace in matches for key in (trace.entity.keys or [trace.name])]
+        return list(dict.fromkeys(keys))
+
+    def facts(self, trace: ResearchTrace, field: str | None) -> list[Fact]:
+        """The facts of an entity, with those of its cell in a field."""
+        if field is None:
+            return list(trace.facts)
+        labels, facts = self._recorded.labels, trace.entity.facts
+        return [*trace.facts, *(answer_fact(fact, labels) for fact in facts if fact.field == field)]
+
+    def paths(self, trace: ResearchTrace) -> list[EntityPath]:
+        """Its way over each page."""
+        return list(trace.paths)
+
+    def peers(self, trace: ResearchTrace) -> Iterator[Peer]:
+        """The other entities that were met on the same pages, with what failed there."""
+        urls = {path["url"] for path in trace.paths}
+        for other in self.traces:
+            shared = [path for path in other.paths if path["url"] in urls]
+            if other is not trace and shared:
+                failures = {path["firstFailure"]["code"] for path in shared if path["firstFailure"]}
+                yield {"entity": other.name, "codes": sorted(failures), "outcome": other.outcome}
+
+    def unknowns_of(self, matches: Sequence[ResearchTrace]) -> Iterator[str]:
+        """What is not known of an entity, or of a name that none has."""
+        if len(matches) > 1:
+            yield research_sentence("unknown.ambiguous_name", entities=len(matches))
+        elif not matches:
+            yield research_sentence("unknown.no_such_entity")
+        elif matches[0].outcome == "absent":
+            yield research_sentence("unknown.cells_not_taken")
+
+    def unknowns(self) -> Iterator[str]:
+        """What stays open of the Run."""
+        return unknowns_of_run(self._recorded)
+
+    def meaning(self, code: str) -> str:
+        """The words for the code of a failure."""
+        return fact_meaning(code)
+
+    def duplicates(self) -> DuplicateGroup:
+        """Those that were offered again."""
+        return _duplicates(self.traces)
+
+    def missing_cells(self) -> Iterator[MissingCells]:
+        """The empty cells of each field in the rows that this Run wrote, by reason."""
+        recorded = self._recorded
+        rows = [(trace.name, trace.row) for trace in self.traces if trace.row is not None]
+        for field in () if recorded.recipe is None else recorded.recipe.fields:
+            empty = list(losses.empty_cells(rows, field.id))
+            if empty:
+                reasons = Counter[str](cell.reason or "unknown" for *_, cell in empty)
+                label = recorded.labels.get(field.id, field.label)
+                in_order = dict(sorted(reasons.items()))
+                yield losses.missing_cells(field.id, label, len(rows), in_order, empty)
 
 
-def _names(
-    recorded: RecordedResearch, key_of: Mapping[str | None, str]
-) -> Iterator[tuple[str, str]]:
-    """(key, name) of all that was called by a name, the names of rows first."""
-    name_field = None if recorded.recipe is None else recorded.recipe.name.id
-    for row in recorded.rows.values():
-        for cell in row.cells:
-            if cell.field == name_field and isinstance(cell.value, str):
-                yield row.key, cell.value
-    for known in recorded.known.rows:
-        if known.cells and known.cells[0].value:
-            yield known.key, known.cells[0].value
-    for entity in recorded.known.entities:
-        for alias in entity.aliases:
-            yield entity.key, alias
-    for fact in recorded.facts:
-        key = fact.key or key_of.get(fact.candidate)
-        if key and fact.entity and fact.code != AMBIGUOUS:
-            yield key, fact.entity
+def _named(
+    recorded: RecordedResearch, traces: Sequence[ResearchTrace], name: str
+) -> list[ResearchTrace]:
+    """The entities that a name means: those called just so, else those it would be found as."""
+    by_key = [trace for trace in traces if [name] == list(trace.entity.keys)]
+    if by_key:
+        return by_key
+    forms: tuple[Callable[[str], str | None], ...] = (canonical, partial(folded, recorded))
+    for form in forms:
+        wanted = form(name) or name
+        matches = [
+            trace
+            for trace in traces
+            if wanted in {form(each) for each in (trace.entity.name, *trace.entity.aliases)}
+        ]
+        if matches:
+            return matches
+    return []
+
+
+def _complete(recorded: RecordedResearch) -> bool:
+    """Whether all that was found was read whole, and taken."""
+    counts = count_pages(list_pages(recorded))
+    rule = recorded.stop["rule"] if recorded.stop else ""
+    cut = any(fact.code in CUT for fact in recorded.facts)
+    # The rule holds also if a page could not be read; the output then lacks what is there.
+    missed = counts["unreadable"] + counts["unknown"] + counts["unattempted"]
+    return recorded.accepted and rule == "all_selected_pages_checked" and not cut and not missed
+
+
+def _duplicates(traces: Sequence[ResearchTrace]) -> DuplicateGroup:
+    merged = [
+        (trace, fact)
+        for trace in traces
+        # Several pages may offer an entity again, and it counts once.
+        for fact in [fact for fact in trace.entity.facts if fact.code == "row_merged"][:1]
+    ]
+    return {
+        "entities": len(merged),
+        "examples": [
+            {"entity": trace.entity.name, "code": fact.code, "evidenceId": fact.evidence}
+            for trace, fact in merged[:MOST_EXAMPLES]
+        ],
+    }

@@ -18,12 +18,17 @@ from livedata.model.diagnosis.entities import Fact as AnsweredFact
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.research.record import Fact
-from livedata.rules.diagnosis.losses import STAGES, Failure, TracedEntity, make_path
-from livedata.rules.diagnosis.research import entities
-from livedata.rules.diagnosis.research.entities import AMBIGUOUS, ResearchEntity
+from livedata.rules.diagnosis.research import ties
 from livedata.rules.diagnosis.research.pages import losing_facts, page_uri
+from livedata.rules.diagnosis.research.ties import AMBIGUOUS, ResearchEntity
+from livedata.rules.diagnosis.traces import (
+    LONGEST_DETAIL,
+    STAGES,
+    EntityTrace,
+    Failure,
+    make_path,
+)
 
-LONGEST_DETAIL: Final = 1000
 _TAKEN_UP: Final = frozenset({"row_supported", "row_kept", "row_merged"})
 _WRITTEN: Final = frozenset({"row_written", "row_unchanged"})
 
@@ -31,28 +36,16 @@ Fate = Literal["kept", "stands", "lost"]
 """In the output of a Run; left in the table, since nothing showed that it is gone; or neither."""
 
 
-class ResearchTrace(Struct, frozen=True):
+class ResearchTrace(EntityTrace, frozen=True):
     """An entity with its way over each page, and the row that it came to, if it is in the table.
 
-    A `fate` is what the Run made of it, whether or not the Run was accepted.
+    A failure is what first stood in its way on a page. A `fate` is what the Run made of it, whether
+    or not the Run was accepted.
     """
 
     entity: ResearchEntity
-    outcome: Outcome
-    facts: Sequence[AnsweredFact]
     paths: Sequence[EntityPath]
-    row: RowAtRun | None
     fate: Fate
-
-    @property
-    def traced(self) -> TracedEntity:
-        """What a summary says of it; a failure is what first stood in its way on a page."""
-        failures = [
-            Failure(path["firstFailure"], path["url"])
-            for path in self.paths
-            if path["firstFailure"] is not None
-        ]
-        return TracedEntity(self.entity.name, self.entity.aliases, self.outcome, failures)
 
 
 class _Ending(Struct, frozen=True):
@@ -81,7 +74,7 @@ def trace_entities(recorded: RecordedResearch) -> list[ResearchTrace]:
             pages[fact.url].append(_Step(STAGES.index(fact.stage), answer, fact in losing))
     # Made once for a page: to encode an address takes longer than all else about a path.
     uris = {url: page_uri(url) for url in {fact.url for fact in recorded.facts} if url is not None}
-    return [_trace(recorded, entity, pages, uris) for entity in entities.gather(recorded)]
+    return [_trace(recorded, entity, pages, uris) for entity in ties.gather(recorded)]
 
 
 def answer_fact(fact: Fact, labels: Mapping[str, str]) -> AnsweredFact:
@@ -122,7 +115,13 @@ def _trace(
     ]
     outcome = _outcome(entity, ending, row, paths)
     shown = row if outcome == "present" else None
-    return ResearchTrace(entity, outcome, facts, paths, shown, _fate(entity, ending, row))
+    failures = [
+        Failure(path["firstFailure"], path["url"])
+        for path in paths
+        if path["firstFailure"] is not None
+    ]
+    traced = (entity.name, entity.aliases, outcome, facts, failures, shown)
+    return ResearchTrace(*traced, entity, paths, _fate(entity, ending, row))
 
 
 def _fate(entity: ResearchEntity, ending: _Ending | None, row: RowAtRun | None) -> Fate:

@@ -5,14 +5,12 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Any, Final
 
-from livedata.messages.diagnosis.findings import finding_sentence, oddity_sentence
+from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
-    CompletionArea,
-    CompletionObservations,
     Finding,
     Plan,
     ReconciliationArea,
@@ -20,26 +18,22 @@ from livedata.model.diagnosis.diagnostics import (
     SourceCounts,
     SourcesArea,
 )
-from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
-from livedata.model.problem import problem_of
+from livedata.model.diagnosis.recorded_run import PageFact, RecordedRun
 from livedata.model.run import REFUSALS, split_check_id
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.field_findings import field_findings
-from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding
+from livedata.rules.diagnosis.finding import finding
+from livedata.rules.diagnosis.selectors.ending import (
+    completion,
+    nothing_recorded,
+    odd,
+    page_unread,
+    rule_of,
+)
+from livedata.rules.diagnosis.selectors.field_findings import field_findings
+
+__all__ = ["cells", "completion", "reconciliation", "request", "sources"]
 
 LIMITS: Final = frozenset({"max_pages", "max_items"})
-_ENDS: Final = {
-    "max_pages": "finding.stopped_by_limit",
-    "max_items": "finding.stopped_by_limit",
-    "mass_loss": "finding.mass_loss",
-    "run.keys_changed": "finding.keys_changed",
-    "run.lost_pagination": "finding.lost_pagination",
-    "run.emptied_field": "finding.emptied_field",
-    "credits": "finding.credits_missing",
-    "worker_lost": "finding.worker_lost",
-    "cancelled": "finding.cancelled",
-}
-"""Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
 _ODD_CELLS: Final = frozenset(
     {
         "finding.field_emptied",
@@ -49,7 +43,6 @@ _ODD_CELLS: Final = frozenset(
         "finding.bare_rows",
     }
 )
-_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})
 _ODD_SOURCES: Final = frozenset(
     {
         "finding.list_cut_short",
@@ -85,9 +78,9 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     pages, failure = facts["pages"], facts.get("failure")
     findings = [] if failure is None else list(_failure(recorded))
     # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
-    if failure is None and _rule(recorded) not in LIMITS:
+    if failure is None and rule_of(recorded) not in LIMITS:
         findings += _check(recorded, "coverage", "finding.coverage_incomplete")
-    findings += _odd(recorded, _ODD_SOURCES)
+    findings += odd(recorded, _ODD_SOURCES)
     unknowns = [] if failure is None else [page_unread(failure)]
     # Older versions did not record `complete`, but accepted nothing that was not.
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
@@ -126,7 +119,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
             *_check(recorded, "minimum-items", "finding.too_few_items"),
             *_check(recorded, "present", "finding.required_field_empty"),
             *field_findings(recorded),
-            *_odd(recorded, _ODD_CELLS),
+            *odd(recorded, _ODD_CELLS),
         ],
         "unknowns": [],
     }
@@ -168,61 +161,6 @@ def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
     }
 
 
-def completion(recorded: RecordedRun) -> CompletionArea:
-    """The area of the completion: the end of the Run, and the rule that ended it."""
-    run, stop = recorded.run, recorded.stop
-    observed: CompletionObservations = {"status": run["status"]}
-    if stop is not None:
-        observed["stop"] = stop
-    if run["error"] is not None:
-        observed["error"] = run["error"]
-    findings = []
-    code = "finding.site_refused" if run["status"] == "blocked" else _end(recorded)
-    if code and run["error"]:
-        findings.append(finding(code, message=run["error"]))
-    findings += _odd(recorded, _ODD_ENDS)
-    if stop is not None and stop["inputs"].get("accepted") == "by hand":
-        findings.append(finding("finding.accepted_by_hand"))
-    unknowns = [] if stop is not None else [nothing_recorded(recorded)]
-    return {"observations": observed, "findings": findings, "unknowns": unknowns}
-
-
-def _odd(recorded: RecordedRun, codes: Set[str]) -> list[Finding]:
-    """What looked odd when the Run ended, as far as it belongs to one area."""
-    return [
-        {
-            "code": fact["code"].removeprefix("finding."),
-            "message": oddity_sentence(problem_of(fact))[:LONGEST_MESSAGE],
-        }
-        for fact in recorded.facts.get("odd", [])
-        if fact["code"] in codes
-    ]
-
-
-def page_unread(failure: FailureFact) -> str:
-    """The unknown of a page that could not be read."""
-    sentence = finding_sentence(
-        "unknown.page_unread", number=failure["number"], address=failure["url"]
-    )
-    return sentence[:LONGEST_MESSAGE]
-
-
-def nothing_recorded(recorded: RecordedRun) -> str:
-    """The unknown of a Run that recorded nothing, or nothing yet, or too long ago."""
-    if not recorded.is_over:
-        return finding_sentence("unknown.not_yet")
-    return finding_sentence("unknown.not_kept" if recorded.forgotten else "unknown.not_recorded")
-
-
-def _rule(recorded: RecordedRun) -> str:
-    return recorded.stop["rule"] if recorded.stop else ""
-
-
-def _end(recorded: RecordedRun) -> str:
-    problem = recorded.problem.code if recorded.problem else ""
-    return _ENDS.get(problem) or _ENDS.get(_rule(recorded), "")
-
-
 def _plan(recorded: RecordedRun) -> Plan:
     plan: Plan = {"attributes": []}
     for column in recorded.columns:
@@ -240,7 +178,7 @@ def _counts(recorded: RecordedRun) -> SourceCounts:
     unknown = int(failure is not None and failure["reason"] == "cancelled")
     unreadable = int(failure is not None) - unknown
     # The limit of pages ends a Run only when a next page exists; more than that one is not known.
-    unattempted = int(_rule(recorded) == "max_pages")
+    unattempted = int(rule_of(recorded) == "max_pages")
     return {
         "discovered": checked + unreadable + unknown + unattempted,
         "checked": checked,

@@ -1,4 +1,4 @@
-"""Traces each entity of a Run through the recorded facts (interface 2.12).
+"""Traces each item of a list through the recorded facts (interface 2.12).
 
 An entity is an item of the list, named by its row key. It is absent only if a recorded fact shows
 why: the list was read to its end without it, or the output was not accepted.
@@ -10,36 +10,30 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from msgspec import Struct
-
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model.diagnosis.entities import Fact, Outcome, Stage
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
 from livedata.model.problem import Param
+from livedata.rules.diagnosis.traces import LONGEST_DETAIL, EntityTrace, Failure
 
-LONGEST_DETAIL: Final = 1000
 FAILURES: Final = frozenset(
     {"required_cell_empty", "not_offered", "key_conflict", "row_missing", "output_withheld"}
 )
 """The codes of facts that keep an entity out of the table."""
 
 
-class EntityTrace(Struct, frozen=True):
-    """The recorded facts of one entity; `page` is the page it was read on, None if unknown."""
+class ItemTrace(EntityTrace, frozen=True):
+    """The trace of an item; `page` is the page it was read on, None if unknown."""
 
-    key: str
-    outcome: Outcome
-    facts: Sequence[Fact]
     page: int | None
-    row: RowAtRun | None
 
     @property
-    def failures(self) -> list[Fact]:
-        """The facts that kept the entity out of the table, in the order of the stages."""
-        return [fact for fact in self.facts if fact["failure"]]
+    def key(self) -> str:
+        """The row key, by which an item is named."""
+        return self.name
 
 
-def trace_entities(recorded: RecordedRun) -> dict[str, EntityTrace]:
+def trace_entities(recorded: RecordedRun) -> dict[str, ItemTrace]:
     """Key -> trace of every entity that the Run read, did not read, or marked gone."""
     # An unfinished Run has read no more than a part, from which no absence follows.
     if not recorded.is_over or "head" not in recorded.facts:
@@ -58,9 +52,7 @@ def trace_entities(recorded: RecordedRun) -> dict[str, EntityTrace]:
     return traces | {key: _trace(recorded, key, 0) for key in gone if key not in traces}
 
 
-def trace_entity(
-    recorded: RecordedRun, key: str, traces: dict[str, EntityTrace]
-) -> EntityTrace | None:
+def trace_entity(recorded: RecordedRun, key: str, traces: dict[str, ItemTrace]) -> ItemTrace | None:
     """The trace of a key, also of a row that was gone before the Run; None for an unknown key."""
     if key not in traces and key in recorded.rows and traces:
         return _trace(recorded, key, 0)
@@ -114,34 +106,47 @@ def cell_failures(recorded: RecordedRun, key: str) -> Iterator[tuple[str, Fact]]
             yield field, fact("validation", "fact.required_cell_empty", place, label=label)
 
 
-def _trace(recorded: RecordedRun, key: str, page: int | None) -> EntityTrace:
+def _trace(recorded: RecordedRun, key: str, page: int | None) -> ItemTrace:
     row = recorded.rows.get(key)
     accepted = recorded.run["status"] == "succeeded"
     # Page 0 is no page: the Run did not read the item. None is a page that was not recorded.
     if page == 0:
         return _left_out(recorded, key, row, accepted=accepted)
     if page is None and not accepted:
-        return EntityTrace(key, "unknown", [], None, row)
+        return _item(recorded, key, "unknown", [], None, row)
     facts = [] if page is None else list(_read(recorded, key, page))
     facts.append(_output(recorded, row, accepted=accepted))
-    return EntityTrace(key, "present" if accepted else "absent", facts, page, row)
+    return _item(recorded, key, "present" if accepted else "absent", facts, page, row)
+
+
+def _item(
+    recorded: RecordedRun,
+    key: str,
+    outcome: Outcome,
+    facts: Sequence[Fact],
+    page: int | None,
+    row: RowAtRun | None,
+) -> ItemTrace:
+    url = recorded.page_url(page) if page else None
+    failures = [Failure(fact, url) for fact in facts if fact["failure"]]
+    return ItemTrace(key, (), outcome, facts, failures, row, page)
 
 
 def _left_out(
     recorded: RecordedRun, key: str, row: RowAtRun | None, *, accepted: bool
-) -> EntityTrace:
+) -> ItemTrace:
     """The trace of an item that the Run did not read: absent only if it read the whole list."""
     # An accepted Run was complete by definition; of another one, the facts say whether it was.
     if accepted and row is not None:
         now = row.by == recorded.run["id"]
         code = "fact.row_missing" if now else "fact.row_missing.before"
         missing = fact("output", code, row.revision)
-        return EntityTrace(key, "absent", [missing], None, row)
+        return _item(recorded, key, "absent", [missing], None, row)
     if not recorded.facts.get("complete"):
-        return EntityTrace(key, "unknown", [], None, row)
+        return _item(recorded, key, "unknown", [], None, row)
     place = f"{recorded.attempt}/pages/{len(recorded.facts['pages'])}"
     not_offered = fact("extraction", "fact.not_offered", place)
-    return EntityTrace(key, "absent", [not_offered], None, row)
+    return _item(recorded, key, "absent", [not_offered], None, row)
 
 
 def _read(recorded: RecordedRun, key: str, page: int) -> Iterator[Fact]:

@@ -1,0 +1,1 @@
+"""What a Run of selectors found and why, from what it recorded."""
