@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import re
 
-from livedata.cli import COMMANDS
+from livedata.cli.commands import COMMANDS
 
 OF_A_SHELL = re.compile(rf"LIVEDATA_|\blivedata ({'|'.join(COMMANDS)})\b|\bpython3? -m\b|\bpip ")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from livedata.cli import COMMANDS, load
+from livedata.cli import cli
 from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
@@ -71,9 +71,9 @@ def wrong(words: list[str]) -> str | None:
     """What the command line does not know in these words; None where it knows all."""
     if not words or words[0].startswith("-"):
         return None if set(words) <= {"--help", "-h", "--version"} else f"{words} is no command"
-    if words[0] not in COMMANDS:
+    if words[0] not in cli.commands:
         return f"there is no command {words[0]}"
-    command, rest = load(words[0]), words[1:]
+    command, rest = cli.commands[words[0]], words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         if rest[0] not in command.commands:
             return f"{command.name} has no command {rest[0]}"

@@ -1,300 +1,208 @@
-"""The command lines of all commands that are in no group."""
+"""The table of all commands: where each is, and the line of it in the help of its group.
+
+It names them as text, so that help, completion and a wrong usage import nothing of them. A line is
+the first sentence of what the command says itself, and a test compares them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from typing import TypeAlias
 
-import click
+Table: TypeAlias = "Mapping[str, tuple[str, str | Table]]"
+"""Name -> (help line, `module:name` of the command, or the commands of a group)."""
 
-from livedata.cli import load_from
-from livedata.cli.completion import complete_dataset, complete_source
-from livedata.cli.context import CommandContext, common_options
-from livedata.cli.interrupt import ended_by_ctrl_c
+_DATASET: Table = {
+    "create": (
+        "Create a dataset from the declaration in SOURCE, a .toml or .json file.",
+        "livedata.cli.dataset.create:create_dataset",
+    ),
+    "list": ("List datasets, newest first.", "livedata.cli.dataset.list:list_datasets"),
+    "show": (
+        "Show dataset D: its state, its columns and its last Run.",
+        "livedata.cli.dataset.show:show_dataset",
+    ),
+    "update": ("Change dataset D: what is not given stays.", "livedata.cli.dataset.update:update"),
+    "delete": (
+        "Delete dataset D with all its rows and history; the ledger keeps what it cost.",
+        "livedata.cli.dataset.delete:delete_dataset",
+    ),
+    "source": (
+        "Print what dataset D was declared with, as TOML that create reads back.",
+        "livedata.cli.dataset.source:print_source",
+    ),
+    "revise": (
+        "Give dataset D a new recipe: a dead selector is mended, rows and history stay.",
+        "livedata.cli.dataset.revise:revise_dataset",
+    ),
+    "suggest": (
+        "Propose a source for dataset D, whose page has changed.",
+        "spiders.cli.suggest:suggest_source",
+    ),
+    "test": (
+        "Test a source on the pages that livedata preview SOURCE --save DIR has kept.",
+        "spiders.cli.source_test:run_test",
+    ),
+    "export": (
+        "Export the rows of dataset D in the order in which Runs found them.",
+        "livedata.cli.dataset.export:export",
+    ),
+    "import": (
+        "Import the dataset of an archive that livedata dataset export --archive has written.",
+        "livedata.cli.dataset.import_archive:read_archive",
+    ),
+    "report": (
+        "Write a report of dataset D: its table, what changed, and how its numbers developed.",
+        "livedata.cli.dataset.report:write_report",
+    ),
+}
 
-# `livedata serve --help` and a mistyped option import this module, and it imports click alone. So
-# the declarations of commands stand apart from what the commands do, and each command imports its
-# own part when it runs: otherwise the help of one command would cost the imports of all of them.
+_RESEARCH: Table = {
+    "plan": ("Let the model plan a table that answers PROMPT.", "livedata.cli.research.plan:plan"),
+    "create": (
+        "Create a research dataset from a question or from a plan.",
+        "livedata.cli.research.create:create",
+    ),
+    "try": (
+        "Ask the model about one page, and print what it understood.",
+        "livedata.cli.research.try_model:try_model",
+    ),
+    "eval": (
+        "Measure how well the model fills a table that is known.",
+        "livedata.cli.research.evaluate:evaluate",
+    ),
+    "replay": (
+        "Make a Run again from what it recorded, or from a TAPE.",
+        "livedata.cli.research.replay:replay_run",
+    ),
+    "export": (
+        "Write Run R, or the last Run of dataset R, as a tape.",
+        "livedata.cli.research.export:export_tape",
+    ),
+}
 
-MOST_CRAWLERS = 64
+_RUNS: Table = {
+    "list": (
+        "List the recent Runs of dataset D, newest first.",
+        "livedata.cli.runs.list:list_runs",
+    ),
+    "show": (
+        "Show Run R, or the last Run of dataset R: its Checks, its pages, and why it ended so.",
+        "livedata.cli.runs.show:show_run",
+    ),
+    "explain": (
+        "Say why Run R, or the last Run of dataset R, ended as it did, and what to try next.",
+        "livedata.cli.runs.explain:explain",
+    ),
+    "trace": (
+        "Show what Run R, or the last Run of dataset R, did step by step, and how long that took.",
+        "livedata.cli.runs.trace:show_trace",
+    ),
+    "artifacts": (
+        "List what was recorded while Run R, or the last Run of dataset R, was made.",
+        "livedata.cli.runs.artifacts:print_artifacts",
+    ),
+    "accept": (
+        "Accept the output of held Run R as it stands; it is charged as any accepted Run.",
+        "livedata.cli.runs.accept:accept_run",
+    ),
+}
 
+_ROWS: Table = {
+    "list": (
+        "List the rows of dataset D as they are now, the latest updated first.",
+        "livedata.cli.rows.list:list_rows",
+    ),
+    "show": (
+        "Show a row of dataset D, by its key or id: each cell with where it was read.",
+        "livedata.cli.rows.show:show_row",
+    ),
+    "edit": (
+        "Set cells of a row of dataset D by hand; Runs keep what you write.",
+        "livedata.cli.rows.edit:edit_row",
+    ),
+    "reset": (
+        "Give cells of a row of dataset D back to the source: its latest value shows again.",
+        "livedata.cli.rows.edit:reset_row",
+    ),
+}
 
-def _check_crawlers(
-    _context: click.Context, _option: click.Parameter, value: int | None
-) -> int | None:
-    if value is not None and value < 1:
-        raise click.BadParameter(
-            f"{value} crawl workers execute nothing; give 1 to {MOST_CRAWLERS}, such as 4"
-        )
-    if value is not None and value > MOST_CRAWLERS:
-        raise click.BadParameter(
-            f"{value} crawl workers are too many, since each is a process of some 100 MB; give 1 "
-            f"to {MOST_CRAWLERS}, such as 4"
-        )
-    return value
+_NOTICE: Table = {
+    "add": ("Add a notice: whom to tell, and of what.", "livedata.cli.notices.add:add"),
+    "list": (
+        "List the notices, without secrets and passwords.",
+        "livedata.cli.notices.list:list_notices",
+    ),
+    "test": (
+        "Deliver a message now that says it is a test.",
+        "livedata.cli.notices.test:try_notice",
+    ),
+    "remove": (
+        "Remove a notice, with what still waits to be delivered.",
+        "livedata.cli.notices.remove:remove_notice",
+    ),
+}
 
+_KEY: Table = {
+    "create": (
+        "Make a key for an owner; this is the only time that it is shown.",
+        "livedata.cli.accounts.keys:create_key",
+    ),
+    "list": (
+        "List the keys of everyone, or of --owner, without their secrets.",
+        "livedata.cli.accounts.keys:list_keys",
+    ),
+    "revoke": (
+        "End a key at once, named by its id or the beginning or end of it.",
+        "livedata.cli.accounts.keys:revoke_key",
+    ),
+}
 
-def worker_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of what executes Runs."""
-    crawlers = click.option(
-        "--crawlers",
-        metavar="N",
-        type=int,
-        callback=_check_crawlers,
-        help="How many crawl workers; else one per core, at most 4.",
-    )
-    no_schedules = click.option(
-        "--no-schedules", is_flag=True, help="Leave schedules and housekeeping to another process."
-    )
-    return crawlers(no_schedules(command))
+_CREDITS: Table = {
+    "grant": (
+        "Add N credits; a negative N takes some away.",
+        "livedata.cli.accounts.credits:grant_credits",
+    ),
+}
 
-
-def _address(
-    _context: click.Context, _option: click.Parameter, value: str | None
-) -> tuple[str, int] | None:
-    if value is None:
-        return None
-    host, _, port = value.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise click.BadParameter(f"{value!r} is no address; give one such as 127.0.0.1:9090")
-    return host.strip("[]"), int(port)
-
-
-def metrics_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command ``--metrics``."""
-    return click.option(
-        "--metrics",
-        metavar="HOST:PORT",
-        callback=_address,
-        help="Serve metrics for Prometheus at this address, too.",
-    )(command)
-
-
-def log_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command ``--log``."""
-    return click.option(
-        "--log",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="How the log on stderr is written: for people, or a JSON object a line.",
-    )(command)
-
-
-@click.command()
-@click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
-def demo(keep: bool) -> None:
-    """Show what livedata does, without any set-up or network.
-
-    Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
-    table and its history become, with the commands that you would type. Nothing is left behind.
-    """
-    from livedata.cli.demo import run_demo
-
-    run_demo(keep=keep)
-
-
-@click.command()
-@click.argument("url", required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("source.toml"),
-    show_default=True,
-    help="The file to write.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
-@click.option("--browser", is_flag=True, help="Read the page after its scripts have run.")
-@click.option(
-    "--like", multiple=True, metavar="TEXT", help="Read the list that has a record with this text."
-)
-@click.option(
-    "--list", "number", type=click.IntRange(1), metavar="N", help="Read the N-th list of the page."
-)
-@click.option("--columns", metavar="A,B,...", default="", help="Keep these columns only.")
-@click.option("--yes", is_flag=True, help="Ask nothing on a terminal.")
-@click.option("--template", is_flag=True, help="Write a blank form, and look at no page.")
-@common_options
-def init(
-    ctx: CommandContext,
-    url: str | None,
-    output: Path,
-    force: bool,
-    browser: bool,
-    like: Sequence[str],
-    number: int | None,
-    columns: str,
-    yes: bool,
-    template: bool,
-) -> None:
-    """Look at a page, and write a source.toml for its list.
-
-    URL is the first page of the list. It says which lists, columns, key and next page it found, and
-    writes what was proved by reading two pages. Nothing is stored.
-    """
-    if template:
-        from livedata.cli.init import write_template
-
-        write_template(ctx, url, output, force=force)
-        return
-    if url is None:
-        raise click.UsageError(
-            "Give the address of a page with a list, or --template for a blank form: livedata init "
-            "https://shop.example/products"
-        )
-    load_from("spiders.cli.init:init_source")(
-        ctx,
-        url,
-        output,
-        force=force,
-        browser=browser,
-        like=like,
-        number=number,
-        columns=columns,
-        yes=yes,
-    )
-
-
-@click.command()
-@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
-@click.option(
-    "--against",
-    metavar="D",
-    shell_complete=complete_dataset,
-    help="Compare what SOURCE finds with the rows of D.",
-)
-@click.option(
-    "--pages",
-    type=click.IntRange(1, 50),
-    help="How many pages to read at most.  [default: 1; all, if rows are compared]",
-)
-@click.option(
-    "--save",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Keep the pages, and the rows that they gave, in a new folder.",
-)
-@click.option(
-    "--pages-from",
-    "saved",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Read the pages in such a folder, and ask no site.",
-)
-@common_options
-def preview(
-    ctx: CommandContext,
-    source: str,
-    against: str | None,
-    pages: int | None,
-    save: Path | None,
-    saved: Path | None,
-) -> None:
-    """Try a source: what it finds, and what a Run would say.
-
-    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
-    stores nothing and charges nothing. The exit code is that of such a Run. With the name of a
-    dataset in place of a file, or with --against, it also says what such a Run would change, by
-    row and cell.
-    """
-    if save is not None and saved is not None:
-        raise click.UsageError(
-            "--save keeps what the site answers, and --pages-from asks no site: give one of them."
-        )
-    # The crawler is named as text: it imports livedata, and livedata never imports it.
-    load_from("spiders.cli.preview:preview_source")(
-        ctx, source, against=against, pages=pages, save=save, saved=saved
-    )
-
-
-@click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
-@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
-@click.option("--fresh", is_flag=True, help="Ask the model about unchanged pages too.")
-@common_options
-@ended_by_ctrl_c()
-def run(ctx: CommandContext, datasets: Sequence[str], everything: bool, fresh: bool) -> None:
-    """Run datasets now.
-
-    Reads the sources, and accepts what is complete and passes all Checks. Without names:
-    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
-    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
-
-    Research asks the model only about what is new on its pages; with --fresh about all of them.
-    """
-    if everything and datasets:
-        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
-    load_from("spiders.cli.run:run_datasets")(ctx, datasets, everything=everything, fresh=fresh)
-
-
-@click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="The port to listen at; 0 takes a free one.",
-)
-@click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
-@click.option("--no-pages", is_flag=True, help="Only the API; no pages for a browser.")
-@worker_options
-@metrics_option
-@log_option
-@ended_by_ctrl_c()
-def serve(
-    host: str,
-    port: int,
-    no_worker: bool,
-    no_pages: bool,
-    crawlers: int | None,
-    no_schedules: bool,
-    metrics: tuple[str, int] | None,
-    log: str,
-) -> None:
-    """Serve pages and the HTTP API, follow the schedules, and execute Runs.
-
-    The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
-    Runs in progress back to the queue.
-    """
-    if no_worker and crawlers:
-        raise click.UsageError("--no-worker starts no crawl worker: leave it out, or --crawlers.")
-    from livedata.cli.serve import WorkerOptions, serve_api
-
-    as_json = log == "json"
-    options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
-    serve_api((host, port), options, pages=not no_pages, metrics=metrics, json_log=as_json)
-
-
-@click.command("open")
-@click.argument("name", required=False, metavar="[D]", shell_complete=complete_dataset)
-@click.option("--url", metavar="URL", help="Where `livedata serve` is reached.")
-@click.option("--print", "print_link", is_flag=True, help="Print the link, and open no browser.")
-@common_options
-def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_link: bool) -> None:
-    """Look at the datasets in a browser.
-
-    The browser is signed in by a link that works once, within ten minutes; D is shown at once.
-    """
-    from livedata.cli.open_pages import open_in_browser
-
-    open_in_browser(ctx, name, url, print_link=print_link)
-
-
-@click.command()
-@worker_options
-@metrics_option
-@log_option
-@ended_by_ctrl_c()
-def worker(
-    crawlers: int | None, no_schedules: bool, metrics: tuple[str, int] | None, log: str
-) -> None:
-    """Execute Runs and follow the schedules, without the API.
-
-    Several may work on one store. The log is written to stderr. SIGTERM and Ctrl-C give the Runs in
-    progress back to the queue.
-    """
-    from livedata.cli.serve import WorkerOptions, execute_runs
-
-    execute_runs(WorkerOptions(crawlers, not no_schedules, log == "json"), metrics=metrics)
+COMMANDS: Table = {
+    "demo": ("Show what livedata does, without any set-up or network.", "livedata.cli.demo:demo"),
+    "init": ("Look at a page, and write a source.toml for its list.", "spiders.cli.init:init"),
+    "preview": (
+        "Try a source: what it finds, and what a Run would say.",
+        "spiders.cli.preview:preview",
+    ),
+    "dataset": ("Create, list, change and export datasets.", _DATASET),
+    "research": ("Make a table from a question, with a model.", _RESEARCH),
+    "run": ("Run datasets now.", "spiders.cli.run:run"),
+    "runs": ("Look at Runs, and accept held ones.", _RUNS),
+    "rows": ("Look at rows and their evidence, and edit them.", _ROWS),
+    "changes": ("Print the history of a dataset, or follow it.", "livedata.cli.changes:changes"),
+    "serve": (
+        "Serve pages and the HTTP API, follow the schedules, and execute Runs.",
+        "livedata.cli.serve:serve",
+    ),
+    "open": ("Look at the datasets in a browser.", "livedata.cli.open_pages:open_pages"),
+    "worker": (
+        "Execute Runs and follow the schedules, without the API.",
+        "livedata.cli.serve:worker",
+    ),
+    "notice": ("Be told of changes and of trouble.", _NOTICE),
+    "feed": (
+        "Print the address of a feed of a dataset's changes.",
+        "livedata.cli.notices.feed:feed",
+    ),
+    "key": ("Create, list and revoke API keys.", _KEY),
+    "credits": ("Grant credits.", _CREDITS),
+    "usage": (
+        "Show the balance and the ledger of the last 30 days.",
+        "livedata.cli.accounts.usage:show_usage",
+    ),
+    "backup": ("Copy the whole store into one file.", "livedata.cli.upkeep.backup:back_up"),
+    "check": ("Judge the store, and say what is wrong.", "livedata.cli.upkeep.check:check_store"),
+    "doctor": (
+        "Say how the whole is doing, and what needs you.",
+        "livedata.cli.upkeep.doctor:report_state",
+    ),
+    "prune": ("Delete what is old.", "livedata.cli.upkeep.prune:prune_store"),
+}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ LONGEST_OWNER = 120
 
 # Help and usage errors import this module, and click is all that they may cost: so everything that
 # opens the store is imported where a command opens it.
-class CommandContext(Struct, frozen=True):
+class CommandContext(NamedTuple):
     """Who gives a command, and how its answer is printed.
 
     `owner_given` tells an owner that was written from the default.
@@ -127,6 +126,17 @@ def limit_option(default: int, most: int, what: str) -> Callable[[Any], Any]:
         show_default=True,
         help=f"How many {what} at most.",
     )
+
+
+def urls_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command that researches ``--url``."""
+    return click.option(
+        "--url",
+        "urls",
+        metavar="URL",
+        multiple=True,
+        help="A page to read instead of what a search finds; may be repeated.",
+    )(command)
 
 
 def since_option(what: str) -> Callable[[Any], Any]:

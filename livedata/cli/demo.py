@@ -1,4 +1,4 @@
-"""``livedata demo``: the main job on a small shop on loopback, with the commands one would type."""
+"""``demo``: the main job in a minute, over a small shop that changes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,56 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import ClassVar
+from typing import NamedTuple
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
-from typing_extensions import override
 
+from livedata.cli.demo_shop import LATER, Shop, served
 from livedata.cli.output.streams import print_text
 from livedata.hints import quoted
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
+def demo(keep: bool) -> None:
+    """Show what livedata does, without any set-up or network.
+
+    Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
+    table and its history become, with the commands that you would type. Nothing is left behind.
+    """
+    with _folder(keep) as folder, served() as host:
+        shell = _Shell(folder, host)
+        (folder / "source.toml").write_text(SOURCE.format(url=f"http://{host}"), encoding="utf-8")
+        print_text("A small shop is served on loopback, and source.toml says how to read it.")
+        shell.types("dataset create source.toml")
+        shell.types("run demo-shop")
+        shell.types("rows list demo-shop")
+        print_text("\nYou know a better price of the kettle, and write it into the table.")
+        shell.types("rows edit demo-shop K-100 price=29.90")
+        # The server makes a handler per request, so the class has what the shop sells.
+        Shop.items = LATER
+        print_text("\nThe shop changes: lamp cheaper, kettle dearer, teapot gone, a whisk is new.")
+        shell.types("run demo-shop")
+        # The first Run wrote a revision for each of the four items, the edit one more.
+        shell.types("changes demo-shop --after 5")
+        print_text("\nYour edit stays. Each cell has the text and the page that it was read from:")
+        shell.types("rows show demo-shop L-200")
+        Shop.heading = "h3"
+        print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
+        shell.types("run demo-shop", expected=3)
+        shell.types("runs explain demo-shop")
+        print_text("\nNothing of it was accepted: the rows are as they were.")
+        shell.types("rows list demo-shop")
+        shell.types("check")
+        if keep:
+            print_text(
+                f"\nKept: {folder}. Look around: LIVEDATA_HOME={quoted(str(folder))} "
+                "livedata dataset list"
+            )
+
 
 SOURCE = """\
 name = "demo-shop"
@@ -60,92 +96,7 @@ read = {{ selector = ".price" }}
 """
 
 
-class Item(Struct, frozen=True):
-    """Something that the shop sells."""
-
-    sku: str
-    name: str
-    price: str
-
-
-FIRST = (
-    Item("K-100", "Kettle", "€ 34.90"),
-    Item("L-200", "Desk lamp", "€ 59.00"),
-    Item("M-300", "Mug", "€ 8.50"),
-    Item("T-400", "Teapot", "€ 27.00"),
-)
-LATER = (
-    replace(FIRST[0], price="€ 36.50"),
-    replace(FIRST[1], price="€ 49.00"),
-    FIRST[2],
-    Item("W-500", "Whisk", "€ 6.20"),
-)
-
-
-class Shop(BaseHTTPRequestHandler):
-    """Two pages of items; after a redesign the names stand in other tags."""
-
-    items: ClassVar[Sequence[Item]] = FIRST
-    heading: ClassVar[str] = "h2"
-
-    def do_GET(self) -> None:
-        """Answer a page of the shop; there is nothing else."""
-        page = {"/1": self._page(self.items[:2], '<a class="next" href="/2">Next</a>')}
-        page["/2"] = self._page(self.items[2:], "")
-        body = page.get(self.path, "").encode()
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def _page(self, items: Sequence[Item], more: str) -> str:
-        items_html = "".join(
-            f'<li data-sku="{item.sku}"><{self.heading}>{item.name}</{self.heading}>'
-            f'<span class="price">{item.price}</span></li>'
-            for item in items
-        )
-        return f'<title>Demo shop</title><ul class="products">{items_html}</ul>{more}'
-
-    @override
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the commands speak for themselves."""
-
-
-def run_demo(*, keep: bool) -> None:
-    """Type the commands of the main job over a shop that changes; `keep` keeps their folder."""
-    with _folder(keep) as folder, _served() as host:
-        shell = _Shell(folder, host)
-        (folder / "source.toml").write_text(SOURCE.format(url=f"http://{host}"), encoding="utf-8")
-        print_text("A small shop is served on loopback, and source.toml says how to read it.")
-        shell.types("dataset create source.toml")
-        shell.types("run demo-shop")
-        shell.types("rows list demo-shop")
-        print_text("\nYou know a better price of the kettle, and write it into the table.")
-        shell.types("rows edit demo-shop K-100 price=29.90")
-        # The server makes a handler per request, so the class has what the shop sells.
-        Shop.items = LATER
-        print_text("\nThe shop changes: lamp cheaper, kettle dearer, teapot gone, a whisk is new.")
-        shell.types("run demo-shop")
-        # The first Run wrote a revision for each of the four items, the edit one more.
-        shell.types("changes demo-shop --after 5")
-        print_text("\nYour edit stays. Each cell has the text and the page that it was read from:")
-        shell.types("rows show demo-shop L-200")
-        Shop.heading = "h3"
-        print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
-        shell.types("run demo-shop", expected=3)
-        shell.types("runs explain demo-shop")
-        print_text("\nNothing of it was accepted: the rows are as they were.")
-        shell.types("rows list demo-shop")
-        shell.types("check")
-        if keep:
-            print_text(
-                f"\nKept: {folder}. Look around: LIVEDATA_HOME={quoted(str(folder))} "
-                "livedata dataset list"
-            )
-
-
-class _Shell(Struct, frozen=True):
+class _Shell(NamedTuple):
     folder: Path
     host: str
 
@@ -175,15 +126,3 @@ def _folder(keep: bool) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="livedata-demo-") as name:
         yield Path(name)
-
-
-@contextmanager
-def _served() -> Iterator[str]:
-    # Port 0 is any free one, so the demo works next to every other server.
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()

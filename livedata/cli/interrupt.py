@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# What `signal` puts around it makes enums of all signals, which each command would pay for.
-import _signal as signal  # type: ignore[import-not-found]
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +10,9 @@ from contextlib import contextmanager
 @contextmanager
 def ended_by_ctrl_c() -> Iterator[None]:
     """Let Ctrl-C end the process at once, as it ends other programs, until somebody handles it."""
+    # It makes enums of all signals, which `--help` has no use for.
+    import signal
+
     # KeyboardInterrupt would be lost in the middle of an import: Python cleans up its locks in
     # callbacks, and ignores what they raise. A shell says 130 for either.
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler

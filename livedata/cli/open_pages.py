@@ -12,7 +12,10 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.config import is_base
 from livedata.model import ids
@@ -34,10 +37,16 @@ _LEADS: Final = (
 )
 
 
-def open_in_browser(
-    ctx: CommandContext, name: str | None, url: str | None, *, print_link: bool
-) -> None:
-    """Open the pages, or print the link that would. Raises Invalid, NotFound, LivedataError."""
+@click.command("open")
+@click.argument("name", required=False, metavar="[D]", shell_complete=complete_dataset)
+@click.option("--url", metavar="URL", help="Where `livedata serve` is reached.")
+@click.option("--print", "print_link", is_flag=True, help="Print the link, and open no browser.")
+@common_options
+def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_link: bool) -> None:
+    """Look at the datasets in a browser.
+
+    The browser is signed in by a link that works once, within ten minutes; D is shown at once.
+    """
     base = (url or ctx.settings.public_url or USUAL).rstrip("/")
     if not is_base(base):
         # It is not repeated: it may hold a password, which is one of the reasons.

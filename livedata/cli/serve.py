@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from queue import SimpleQueue
+from typing import NamedTuple
 
-from click.exceptions import Exit
-from msgspec import Struct
+import click
 
 from livedata import config
 from livedata.api import close_app, create_app
 from livedata.api.serving.server import Server, ending_on_signals
 from livedata.cli.exit_codes import exit_code
+from livedata.cli.interrupt import ended_by_ctrl_c
 from livedata.cli.output.streams import print_message
 from livedata.config import Settings
 from livedata.messages.templates import plural
@@ -26,10 +27,126 @@ from livedata.worker.log import configure
 from livedata.worker.metrics import Address, serving_metrics
 from livedata.worker.supervisor import KILLED_ABOVE, Supervisor, default_crawlers
 
-log = logging.getLogger("livedata.server")
+MOST_CRAWLERS = 64
+LOG = "livedata.server"
 
 
-class WorkerOptions(Struct, frozen=True):
+def _check_crawlers(
+    _context: click.Context, _option: click.Parameter, value: int | None
+) -> int | None:
+    if value is not None and value < 1:
+        raise click.BadParameter(
+            f"{value} crawl workers execute nothing; give 1 to {MOST_CRAWLERS}, such as 4"
+        )
+    if value is not None and value > MOST_CRAWLERS:
+        raise click.BadParameter(
+            f"{value} crawl workers are too many, since each is a process of some 100 MB; give 1 "
+            f"to {MOST_CRAWLERS}, such as 4"
+        )
+    return value
+
+
+def worker_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of what executes Runs."""
+    crawlers = click.option(
+        "--crawlers",
+        metavar="N",
+        type=int,
+        callback=_check_crawlers,
+        help="How many crawl workers; else one per core, at most 4.",
+    )
+    no_schedules = click.option(
+        "--no-schedules", is_flag=True, help="Leave schedules and housekeeping to another process."
+    )
+    return crawlers(no_schedules(command))
+
+
+def _address(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is no address; give one such as 127.0.0.1:9090")
+    return host.strip("[]"), int(port)
+
+
+def metrics_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--metrics``."""
+    return click.option(
+        "--metrics",
+        metavar="HOST:PORT",
+        callback=_address,
+        help="Serve metrics for Prometheus at this address, too.",
+    )(command)
+
+
+def log_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--log``."""
+    return click.option(
+        "--log",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="How the log on stderr is written: for people, or a JSON object a line.",
+    )(command)
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="The port to listen at; 0 takes a free one.",
+)
+@click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
+@click.option("--no-pages", is_flag=True, help="Only the API; no pages for a browser.")
+@worker_options
+@metrics_option
+@log_option
+@ended_by_ctrl_c()
+def serve(
+    host: str,
+    port: int,
+    no_worker: bool,
+    no_pages: bool,
+    crawlers: int | None,
+    no_schedules: bool,
+    metrics: tuple[str, int] | None,
+    log: str,
+) -> None:
+    """Serve pages and the HTTP API, follow the schedules, and execute Runs.
+
+    The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
+    Runs in progress back to the queue.
+    """
+    if no_worker and crawlers:
+        raise click.UsageError("--no-worker starts no crawl worker: leave it out, or --crawlers.")
+    as_json = log == "json"
+    options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
+    serve_api((host, port), options, pages=not no_pages, metrics=metrics, json_log=as_json)
+
+
+@click.command()
+@worker_options
+@metrics_option
+@log_option
+@ended_by_ctrl_c()
+def worker(
+    crawlers: int | None, no_schedules: bool, metrics: tuple[str, int] | None, log: str
+) -> None:
+    """Execute Runs and follow the schedules, without the API.
+
+    Several may work on one store. The log is written to stderr. SIGTERM and Ctrl-C give the Runs in
+    progress back to the queue.
+    """
+    execute_runs(WorkerOptions(crawlers, not no_schedules, log == "json"), metrics=metrics)
+
+
+class WorkerOptions(NamedTuple):
     """How many crawl workers there are, by default as many as suit the machine; and schedules."""
 
     crawlers: int | None
@@ -150,13 +267,13 @@ def _logged_settings(*, as_json: bool) -> Iterator[Settings]:
             raise
         if settings is None:
             configure(None, as_json=True)  # what is wrong is a setting
-        log.critical("%s", error.message, extra={"event": "failure"})
-        raise Exit(exit_code(error)) from error
+        logging.getLogger(LOG).critical("%s", error.message, extra={"event": "failure"})
+        raise click.exceptions.Exit(exit_code(error)) from error
 
 
 def _tell(event: str, message: str, *, as_json: bool) -> None:
     """Tell a person what the command is at; or, with `as_json`, the log."""
     if as_json:
-        log.info("%s", message, extra={"event": event})
+        logging.getLogger(LOG).info("%s", message, extra={"event": event})
     else:
         print_message(message)

@@ -8,15 +8,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
-from msgspec import Struct
 
-from livedata.cli.context import CommandContext
-from livedata.cli.init import refuse_existing, template, url_refused, write_new
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.source.template import (
+    blank_form,
+    refuse_existing,
+    url_refused,
+    write_new,
+    write_template,
+)
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists
 from livedata.extraction.work import TooMuchWork
@@ -48,7 +53,64 @@ _ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
 """What stands between the title of a page and the name of its site."""
 
 
-class Wish(Struct, frozen=True):
+@click.command()
+@click.argument("url", required=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("source.toml"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@click.option("--browser", is_flag=True, help="Read the page after its scripts have run.")
+@click.option(
+    "--like", multiple=True, metavar="TEXT", help="Read the list that has a record with this text."
+)
+@click.option(
+    "--list", "number", type=click.IntRange(1), metavar="N", help="Read the N-th list of the page."
+)
+@click.option("--columns", metavar="A,B,...", default="", help="Keep these columns only.")
+@click.option("--yes", is_flag=True, help="Ask nothing on a terminal.")
+@click.option("--template", is_flag=True, help="Write a blank form, and look at no page.")
+@common_options
+def init(
+    ctx: CommandContext,
+    url: str | None,
+    output: Path,
+    force: bool,
+    browser: bool,
+    like: Sequence[str],
+    number: int | None,
+    columns: str,
+    yes: bool,
+    template: bool,
+) -> None:
+    """Look at a page, and write a source.toml for its list.
+
+    URL is the first page of the list. It says which lists, columns, key and next page it found, and
+    writes what was proved by reading two pages. Nothing is stored.
+    """
+    if template:
+        write_template(ctx, url, output, force=force)
+        return
+    if url is None:
+        raise click.UsageError(
+            "Give the address of a page with a list, or --template for a blank form: livedata init "
+            "https://shop.example/products"
+        )
+    names = [name.strip() for name in columns.split(",") if name.strip()]
+    if columns and not names:
+        raise click.UsageError("--columns names no column: --columns title,price")
+    if not all(text.strip() for text in like):
+        raise click.UsageError("--like needs a text of the list: --like 'Kettle'")
+    asking = sys.stdin.isatty() and sys.stdout.isatty() and not (yes or ctx.json)
+    render: Render = "browser" if browser else "static"
+    _look_and_write(ctx, Wanted(url, output, force, render, like, number, names, asking))
+
+
+class Wanted(NamedTuple):
     """What a person asks for: the page, the list on it, its columns, and where to write it."""
 
     url: str
@@ -61,63 +123,44 @@ class Wish(Struct, frozen=True):
     asking: bool
 
 
-def init_source(
-    ctx: CommandContext,
-    url: str,
-    output: Path,
-    *,
-    force: bool,
-    browser: bool,
-    like: Sequence[str],
-    number: int | None,
-    columns: str,
-    yes: bool,
-) -> None:
-    """Look at a page, and write a source for the list that a person means."""
+def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
     fetching = fetch_config(ctx.settings)
+    url, render = wanted.url, wanted.render
     url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
-    refuse_existing(output, force=force)
-    names = [name.strip() for name in columns.split(",") if name.strip()]
-    if columns and not names:
-        raise click.UsageError("--columns names no column: --columns title,price")
-    if not all(text.strip() for text in like):
-        raise click.UsageError("--like needs a text of the list: --like 'Kettle'")
-    asking = sys.stdin.isatty() and sys.stdout.isatty() and not (yes or ctx.json)
-    render: Render = "browser" if browser else "static"
-    wish = Wish(url, output, force, render, like, number, names, asking)
+    refuse_existing(wanted.output, force=wanted.force)
     with crawl_engine() as engine:
-        look = engine.run(look_at(engine, url, render, fetching, like))
-        if look.lists is None or not _is_read(wish, look.lists):
-            _report_nothing(ctx, wish, look)
+        look = engine.run(look_at(engine, url, render, fetching, wanted.like))
+        if look.lists is None or not _is_read(wanted, look.lists):
+            _report_nothing(ctx, wanted, look)
             end_process(4 if look.harvest.blocked else 3, engine)
-        chosen = _chosen(wish, look.lists)
-        found = _proposal(wish, look.lists, chosen)
+        chosen = _chosen(wanted, look.lists)
+        found = _proposal(wanted, look.lists, chosen)
         if isinstance(found, str):
-            _give_template(ctx, wish, found, look.lists)
+            _give_template(ctx, wanted, found, look.lists)
             end_process(3, engine)
         name = _name(look.lists.survey.page.title or "", url)
         proposed = engine.run(Prover(engine, fetching, url, render, name).prove(found))
-    _report(ctx, wish, look.lists, chosen, proposed)
+    _report(ctx, wanted, look.lists, chosen, proposed)
     end_process(0 if proposed.ready else 3, engine)
 
 
-def _is_read(wish: Wish, lists: Lists) -> bool:
+def _is_read(wanted: Wanted, lists: Lists) -> bool:
     """Whether a list of a page is read: one of records, or the one that a person names."""
-    named = wish.number is not None or bool(wish.like)
+    named = wanted.number is not None or bool(wanted.like)
     return bool(lists.seen) and not is_feed(lists) and (lists.has_list or named)
 
 
-def _chosen(wish: Wish, lists: Lists) -> int:
+def _chosen(wanted: Wanted, lists: Lists) -> int:
     """The number of the list to read, from 1."""
     count = len(lists.seen)
-    if wish.number is not None:
-        if wish.number > count:
+    if wanted.number is not None:
+        if wanted.number > count:
             raise click.UsageError(
-                f"--list {wish.number}: the page has {plural(count, 'list')}; without --list they "
-                "are shown."
+                f"--list {wanted.number}: the page has {plural(count, 'list')}; without --list "
+                "they are shown."
             )
-        return wish.number
-    if not wish.asking or count == 1:
+        return wanted.number
+    if not wanted.asking or count == 1:
         return 1
     print_lists(lists)
     with _asking():
@@ -138,16 +181,16 @@ def _asking() -> Iterator[None]:
         raise click.exceptions.Exit(130) from None
 
 
-def _proposal(wish: Wish, lists: Lists, number: int) -> ProposedList | str:
+def _proposal(wanted: Wanted, lists: Lists, number: int) -> ProposedList | str:
     """What is proposed of a list; or why nothing is, as a sentence."""
     seen = lists.seen[number - 1]
     try:
         found = propose(lists, seen)
     except TooMuchWork as exceeded:
-        return too_much(wish.url, exceeded.selector)
+        return too_much(wanted.url, exceeded.selector)
     if not found.columns:
         return nothing_differs(seen.selector)
-    return _only(found, wish.columns) if wish.columns else found
+    return _only(found, wanted.columns) if wanted.columns else found
 
 
 def _name(title: str, url: str) -> str:
@@ -176,12 +219,14 @@ def _only(found: ProposedList, names: Sequence[str]) -> ProposedList:
     return found.only(names)
 
 
-def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed: Proposed) -> None:
+def _report(
+    ctx: CommandContext, wanted: Wanted, lists: Lists, number: int, proposed: Proposed
+) -> None:
     """Print what was found, and write it."""
-    file = str(wish.output)
+    file = str(wanted.output)
     if not ctx.json:
-        print_found(lists, number, proposed, asked=wish.asking)
-    if wish.asking:
+        print_found(lists, number, proposed, asked=wanted.asking)
+    if wanted.asking:
         declaration = proposed.declaration
         checked = partial(_name_for, declaration)
         with _asking():
@@ -191,7 +236,7 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
                 value_proc=checked,
                 err=True,
             )
-    write_new(wish.output, commented_source(proposed, file), force=wish.force)
+    write_new(wanted.output, commented_source(proposed, file), force=wanted.force)
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})
         return
@@ -203,28 +248,28 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
     print_text(f"Wrote {file}, which is not ready.")
     print_message(why_not_ready(proposed))
     if len(lists.seen) > 1:
-        print_message(f"If another list is meant: {_again(wish, 2 if number == 1 else 1)}")
+        print_message(f"If another list is meant: {_again(wanted, 2 if number == 1 else 1)}")
     print_message(f"Edit the file, then try it: {Subject().command('preview', file)}")
 
 
-def _again(wish: Wish, number: int) -> str:
+def _again(wanted: Wanted, number: int) -> str:
     """The command that reads another list of the page into the same file."""
     options = ["--list", str(number), "--force"]
-    if wish.output != Path(SOURCE_FILE):
-        options += ["-o", str(wish.output)]
-    if wish.render == "browser":
+    if wanted.output != Path(SOURCE_FILE):
+        options += ["-o", str(wanted.output)]
+    if wanted.render == "browser":
         options.append("--browser")
-    return Subject().command("init", wish.url, options=options)
+    return Subject().command("init", wanted.url, options=options)
 
 
-def _report_nothing(ctx: CommandContext, wish: Wish, look: Look) -> None:
+def _report_nothing(ctx: CommandContext, wanted: Wanted, look: Look) -> None:
     """Say why a page could not be read, or has no list."""
     if look.lists is None:
         why = unread(look.harvest.ending.problem)
     else:
-        rendered = wish.render == "browser"
-        why = no_list(wish.url, look.lists, wish.like, rendered=rendered)
-    _give_template(ctx, wish, why, look.lists)
+        rendered = wanted.render == "browser"
+        why = no_list(wanted.url, look.lists, wanted.like, rendered=rendered)
+    _give_template(ctx, wanted, why, look.lists)
     if look.page is None and not ctx.json:
         for line in machine_hints(look.harvest.ending.problem, Subject()):
             print_message(f"  {line}")
@@ -239,13 +284,13 @@ def _name_for(declaration: dict[str, Any], name: str) -> str:
     return name
 
 
-def _give_template(ctx: CommandContext, wish: Wish, why: str, lists: Lists | None) -> None:
+def _give_template(ctx: CommandContext, wanted: Wanted, why: str, lists: Lists | None) -> None:
     """Say why nothing is proposed, and write the template if the page could be read."""
     if lists is not None:
-        write_new(wish.output, template(wish.url, wish.output), force=wish.force)
+        write_new(wanted.output, blank_form(wanted.url, wanted.output), force=wanted.force)
     if ctx.json:
         print_json(
-            {"file": None if lists is None else str(wish.output), **nothing_json(lists, why)}
+            {"file": None if lists is None else str(wanted.output), **nothing_json(lists, why)}
         )
         return
     print_message(why)
@@ -253,4 +298,4 @@ def _give_template(ctx: CommandContext, wish: Wish, why: str, lists: Lists | Non
         return
     if lists.seen and not is_feed(lists):
         print_lists(lists)
-    print_text(f"Wrote {wish.output}: a blank form, to fill in by hand.")
+    print_text(f"Wrote {wanted.output}: a blank form, to fill in by hand.")

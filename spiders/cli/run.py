@@ -9,9 +9,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
+from livedata.cli.interrupt import ended_by_ctrl_c
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.hints import Subject, hint, machine_hints
@@ -38,7 +42,7 @@ from livedata.store.database.store import Store
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
-from spiders.crawl.settings import fetch_config
+from spiders.crawl.settings import FetchConfig, fetch_config
 from spiders.worker.executor import Executor
 
 # The worst first: without the store nothing else is sure, credits stop every further Run, and a Run
@@ -47,6 +51,26 @@ PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
 TIDYING = 1.0
 """The seconds for which a Run lets go of what is old, if there is much of it."""
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
+
+
+@click.command()
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
+@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
+@click.option("--fresh", is_flag=True, help="Ask the model about unchanged pages too.")
+@common_options
+@ended_by_ctrl_c()
+def run(ctx: CommandContext, datasets: Sequence[str], everything: bool, fresh: bool) -> None:
+    """Run datasets now.
+
+    Reads the sources, and accepts what is complete and passes all Checks. Without names:
+    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
+    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+
+    Research asks the model only about what is new on its pages; with --fresh about all of them.
+    """
+    if everything and datasets:
+        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+    run_datasets(ctx, datasets, everything=everything, fresh=fresh)
 
 
 def run_datasets(
@@ -62,11 +86,13 @@ def run_datasets(
     `fresh` Runs ask a model again what it has answered. With ``--json``, a dataset that is new
     stands beside its Run.
     """
+    # Before a Run waits: the import of the crawler takes long enough for a Ctrl-C.
+    fetching = fetch_config(ctx.settings)
     with ctx.writing() as store:
         codes: list[int] = []
         queue = _queue(ctx, store, datasets, everything, fresh, codes)
         _take_up(store, queue, fresh)
-        failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
+        failed, engine = _execute(ctx, store, queue, fetching) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
@@ -107,13 +133,12 @@ def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> N
 
 
 def _execute(
-    ctx: CommandContext, store: Store, queue: Sequence[Queued]
+    ctx: CommandContext, store: Store, queue: Sequence[Queued], fetching: FetchConfig
 ) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
     """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-        fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
-        research = ctx.settings.research
+        at_once, research = ctx.settings.at_once, ctx.settings.research
         executor = Executor(store, engine, fetching, policy, progress, at_once, research)
         engine.run(_until_done(executor, queue))
         return executor.errors, engine

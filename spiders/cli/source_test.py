@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_source
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.change_lines import format_cell, format_changed_cell
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import print_json, print_message, print_text
@@ -17,8 +20,8 @@ from livedata.messages.templates import plural
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Recipe
 from spiders.cli.forecast_report import MOST_LINES
-from spiders.cli.preview import file_recipe, tried_source
 from spiders.cli.trial import Trial, try_out
+from spiders.cli.tried_source import file_recipe, tried_source
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
@@ -44,27 +47,36 @@ _ENDS: Final = {
 """How a Run ends -> what it would do."""
 
 
-def run_test(ctx: CommandContext, source: str, path: Path, *, update: bool) -> None:
-    """Read the pages of a folder, and print which rows are not as they were saved."""
+@click.command("test")
+@click.argument("tested", metavar="SOURCE|D", shell_complete=complete_source)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--update", is_flag=True, help="Keep the rows that are read now, for the next test.")
+@common_options
+def run_test(ctx: CommandContext, tested: str, folder: Path, update: bool) -> None:
+    """Test a source on the pages that livedata preview SOURCE --save DIR has kept.
+
+    Reads them again as a Run does, without any network, and compares the rows with those that were
+    saved. The exit code is 0 if all are equal, and 1 if not. Nothing is stored.
+    """
     fetching = fetch_config(ctx.settings)
-    folder, before = open_pages(path), read_rows(path)
+    pages, before = open_pages(folder), read_rows(folder)
     if not before.rows:
-        raise Invalid(f"{path / ROWS} has no rows to compare with; {AGAIN}.")
-    recipe = _recipe(ctx, source, fetching)
-    job = folder.job(CrawlJob(recipe, fetching))
+        raise Invalid(f"{folder / ROWS} has no rows to compare with; {AGAIN}.")
+    recipe = _recipe(ctx, tested, fetching)
+    job = pages.job(CrawlJob(recipe, fetching))
     with crawl_engine() as engine:
-        trial = engine.run(try_out(engine, job, folder.limit(recipe)))
-    folder.check()
+        trial = engine.run(try_out(engine, job, pages.limit(recipe)))
+    pages.check()
     after = trial.saved_rows
     found = differences(before, after)
     if ctx.json:
         print_json(_json(trial, found))
     else:
-        _report(trial, found, path)
-    kept = update and _kept(path, after)
+        _report(trial, found, folder)
+    kept = update and _kept(folder, after)
     if found.any and after.rows and not update:
         again = Subject(owner=ctx.owner).command(
-            "dataset test", source, str(path), options=["--update"]
+            "dataset test", tested, str(folder), options=["--update"]
         )
         print_message(f"If the source is right, keep the rows as they are now: {again}")
     end_process(1 if found.any and not kept else 0, engine)

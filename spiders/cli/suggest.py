@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from livedata.cli.context import CommandContext
-from livedata.cli.init import refuse_existing, write_new
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.source.readiness import not_ready
+from livedata.cli.source.template import refuse_existing, write_new
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
@@ -49,8 +52,25 @@ _NOT_READY = frozenset(("failed", "blocked"))
 """A held Run can be accepted by a person; these would write nothing."""
 
 
-def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool) -> None:
-    """Look for the rows of a dataset on its page as it is now, and write what reads them."""
+@click.command("suggest")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("suggested.toml"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def suggest_source(ctx: CommandContext, name: str, output: Path, force: bool) -> None:
+    """Propose a source for dataset D, whose page has changed.
+
+    It looks for the known rows on the page as it is now, replaces the selectors that find nothing,
+    tries the result on the whole list, and says what would change. Nothing is stored; livedata
+    dataset revise takes the file over.
+    """
     refuse_existing(output, force=force)
     fetching = fetch_config(ctx.settings)
     with ctx.reading() as db:

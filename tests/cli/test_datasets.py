@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.cli import load
+from livedata.cli import cli
 from livedata.model import ids
 from livedata.services import queries, runs
 from livedata.store import schedules
@@ -402,7 +402,7 @@ def test_a_proposed_command_can_be_pasted(livedata: Shell, tmp_path: Path, name:
     path.write_text(json.dumps(declared(name=name)))
     line = livedata.out("dataset", "create", str(path), "--owner", "two words").splitlines()[-1]
     words = shlex.split(line)
-    with load("run").make_context("run", words[2:]) as context:
+    with cli.commands["run"].make_context("run", words[2:]) as context:
         assert context.params["datasets"] == (name,)
         assert context.params["owner"] == "two words"
 

@@ -10,7 +10,8 @@ import click
 import pytest
 
 from livedata import __version__
-from livedata.cli import COMMANDS, cli, load
+from livedata.cli import cli
+from livedata.cli.commands import COMMANDS, Table
 from tests.cli.shell import START, Shell
 from tests.made import make_dataset
 
@@ -31,7 +32,7 @@ def walk(
             yield from walk(inner, (*path, name))
 
 
-EVERY = [found for name in COMMANDS for found in walk(load(name), (name,))]
+EVERY = [found for found in walk(cli, ()) if found[0]]
 
 
 @pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
@@ -89,10 +90,20 @@ def test_the_version_is_the_package_s(livedata: Shell) -> None:
     assert __version__ in livedata.out("--version")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_and_the_command_itself_say_the_same(name: str) -> None:
-    _place, line = COMMANDS[name]
-    assert load(name).get_short_help_str(limit=len(line)) == line
+def lines(table: Table, *path: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    for name, (line, inside) in table.items():
+        yield (*path, name), line
+        if not isinstance(inside, str):
+            yield from lines(inside, *path, name)
+
+
+@pytest.mark.parametrize(("path", "line"), list(lines(COMMANDS)))
+def test_the_table_and_the_command_itself_say_the_same(path: tuple[str, ...], line: str) -> None:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    assert command.get_short_help_str(limit=len(line)) == line
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ sys.meta_path.insert(0, Interrupting())
 @pytest.mark.parametrize(
     ("words", "imported"),
     [
-        (("run",), "spiders.cli.run"),
-        (("serve", "--port", "0", "--crawlers", "1"), "livedata.cli.serve"),
+        (("run",), "spiders.crawl"),
+        (("serve", "--port", "0", "--crawlers", "1"), "livedata.api"),
         (("worker", "--crawlers", "1"), "livedata.store.database.sqlite.file"),
-        (("changes", "shop"), "livedata.cli.changes.commands"),
+        (("changes", "shop"), "livedata.cli.completion"),
     ],
 )
 def test_ctrl_c_during_an_import_ends_a_command(

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from livedata.api import create_app
-from livedata.cli.changes.feed import _Revisions
+from livedata.cli.changes import _Revisions
 from livedata.model.ids import format_uuid
 from livedata.services import accounts, feed, queries
 from livedata.services.notices import feeds

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import DEFAULT_OWNER, CommandContext
+import click
+
+from livedata.cli.context import DEFAULT_OWNER, CommandContext, common_options
 from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
@@ -15,8 +17,10 @@ from livedata.services.research import days
 from livedata.store.database.store import Database
 
 
+@click.command("usage")
+@common_options
 def show_usage(ctx: CommandContext) -> None:
-    """Print the balance and the ledger of the owner, and what research has used of the day."""
+    """Show the balance and the ledger of the last 30 days."""
     usage, day = _usage(ctx)
     of_day = bool(day.tokens) or ctx.settings.research.has_day
     if ctx.json:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
@@ -18,8 +20,11 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
 
 
+@click.command("create")
+@click.argument("source", type=click.Path(path_type=Path))
+@common_options
 def create_dataset(ctx: CommandContext, source: Path) -> None:
-    """Create a dataset from the file `source`, and print its first Run's command."""
+    """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     declaration = read_source(source)
     refuse_not_ready(source)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from livedata.cli.context import CommandContext
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.messages.templates import plural
@@ -14,14 +15,18 @@ from livedata.model.dataset import Dataset
 from livedata.services import datasets, queries
 
 
-def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
-    """Delete dataset `name`, after a question unless it is `confirmed`."""
+@click.command("delete")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete_dataset(ctx: CommandContext, name: str, yes: bool) -> None:
+    """Delete dataset D with all its rows and history; the ledger keeps what it cost."""
     with ctx.writing() as store:
         # Read before it is deleted: the answer is the dataset as it was.
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         dataset = queries.dataset(store, ctx.owner, dataset_id)
         # A site shows what it has today: history that is deleted by mistake cannot be read again.
-        if not confirmed:
+        if not yes:
             _confirm(f"Delete {escape_controls(dataset['name'])} with {_contents(dataset)}?")
         datasets.remove(store, ctx.owner, dataset_id)
     if ctx.json:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, common_options, limit_option
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
@@ -17,8 +19,11 @@ from livedata.services import queries
 from livedata.services.scheduling.fires import next_fires
 
 
+@click.command("list")
+@limit_option(20, 100, "datasets")
+@common_options
 def list_datasets(ctx: CommandContext, limit: int) -> None:
-    """List at most `limit` datasets, newest first."""
+    """List datasets, newest first."""
     with ctx.at_one_moment() as db:
         # One more than asked for tells whether there are more.
         datasets = queries.datasets(db, ctx.owner, limit + 1)

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.source.readiness import refuse_not_ready
 from livedata.cli.source.source_file import locate_problems, read_declaration, read_source
@@ -22,8 +25,16 @@ from livedata.services.research import declaring
 from livedata.store.database.store import Store
 
 
+@click.command("revise")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
+@common_options
 def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
-    """Pin the declaration in the file `path` as the next recipe of dataset `name`."""
+    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
+
+    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
+    is now. Of a research dataset it is the plan: query, texts, addresses and limits may change.
+    """
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]

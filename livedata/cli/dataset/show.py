@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
@@ -15,8 +18,11 @@ from livedata.services import queries
 from livedata.services.scheduling.fires import Timetable, timetable
 
 
+@click.command("show")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@common_options
 def show_dataset(ctx: CommandContext, name: str) -> None:
-    """Print dataset `name`, and a warning if its credits run out."""
+    """Show dataset D: its state, its columns and its last Run."""
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         dataset = queries.dataset(db, ctx.owner, dataset_id)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.source.write import write_source
 from livedata.cli.source.write_plan import write_plan
@@ -16,11 +19,11 @@ from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 from livedata.services import queries
 
 
+@click.command("source")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@common_options
 def print_source(ctx: CommandContext, name: str) -> None:
-    """Print the declaration of dataset `name` as TOML or JSON.
-
-    Raises Invalid for a source of another kind, which only JSON can show.
-    """
+    """Print what dataset D was declared with, as TOML that create reads back."""
     with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declaration = queries.source(db, ctx.owner, dataset_id)

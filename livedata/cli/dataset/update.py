@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import click
-from msgspec import Struct
 
 from livedata.cli.column_input import find_column, split_assignment
-from livedata.cli.context import CommandContext
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.dataset.show import print_dataset
 from livedata.cli.output.streams import print_json
 from livedata.messages.validation import read
@@ -25,7 +26,7 @@ REMOVABLE = ("question", "schedule")
 """Properties that the word none takes away."""
 
 
-class ColumnChanges(Struct, frozen=True):
+class ColumnChanges(NamedTuple):
     """The columns to add, as NAME:TYPE, and new labels and descriptions, as COL=TEXT."""
 
     added: tuple[str, ...]
@@ -47,6 +48,33 @@ class ColumnChanges(Struct, frozen=True):
                 name, value = split_assignment(text, "COL=TEXT")
                 by_id[find_column(dataset["columns"], name)["id"]][key] = value
         return [*by_id.values(), *map(_new_column, self.added)]
+
+
+@click.command()
+@click.argument("dataset_name", metavar="D", shell_complete=complete_dataset)
+@click.option("--name", metavar="NAME", help="A new name.")
+@click.option("--question", metavar="TEXT", help="What the dataset is for; none removes it.")
+@click.option(
+    "--status",
+    type=click.Choice(("draft", "active", "paused")),
+    help="Whether the schedule is followed.",
+)
+@click.option("--schedule", metavar="CRON", help="Five fields, in quotes; none removes it.")
+@click.option("--add-column", metavar="NAME:TYPE", multiple=True, help="A column of your own.")
+@click.option("--label", metavar="COL=TEXT", multiple=True, help="How people see a column.")
+@click.option("--describe", metavar="COL=TEXT", multiple=True, help="What a column means.")
+@common_options
+def update(
+    ctx: CommandContext,
+    dataset_name: str,
+    add_column: tuple[str, ...],
+    label: tuple[str, ...],
+    describe: tuple[str, ...],
+    **properties: str | None,
+) -> None:
+    """Change dataset D: what is not given stays. The last three options may be repeated."""
+    # The options by name are properties of the dataset, None if they are not given.
+    update_dataset(ctx, dataset_name, properties, ColumnChanges(add_column, label, describe))
 
 
 def update_dataset(

@@ -2,25 +2,159 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct
+import click
 
-from livedata.cli.context import CommandContext
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.notices.list import as_json
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
+from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import wishes
 from livedata.services.notices.wishes import Wish
 from livedata.worker.delivery import apprise_message
 
+_LONGEST = 8_000
+"""The characters of an address that stands elsewhere."""
 
-class NewNotice(Struct, frozen=True):
+
+def _kinds(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> list[str] | None:
+    try:
+        return None if value is None else parse_kinds(value)
+    except Invalid as error:
+        raise click.BadParameter(error.message) from None
+
+
+def _span(_context: click.Context, _option: click.Parameter, value: str | None) -> Micros | None:
+    try:
+        return None if value is None else parse_span(value)
+    except Invalid as error:
+        raise click.BadParameter(error.message) from None
+
+
+def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """An address as it is given, or from where it is kept: it may hold a password.
+
+    What stands on a command line is read by each user of the machine, and kept by the shell.
+    """
+    kind, _, name = (value or "").partition(":")
+    if value == "-":
+        return _line("standard input", sys.stdin.read(_LONGEST + 1))
+    if kind == "env":
+        return _line(f"the variable {name!r}", os.environ.get(name, ""))
+    if kind == "file":
+        try:
+            with Path(name).expanduser().open(encoding="utf-8") as file:
+                return _line(f"the file {name!r}", file.read(_LONGEST + 1))
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "there is no such text"
+            raise click.BadParameter(f"the file {name!r} cannot be read: {reason}.") from None
+    return value
+
+
+def _line(place: str, text: str) -> str:
+    lines = text.split()
+    if len(lines) != 1 or len(text) > _LONGEST:
+        raise click.BadParameter(
+            f"{place} holds no address, or more than one; it is one line such as "
+            "mailto://user:password@example.org"
+        )
+    return lines[0]
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--webhook", metavar="URL", callback=_address, help="POST it to this address, signed."
+)
+@click.option("--command", metavar="CMD", help="Start this shell command, with it on stdin.")
+@click.option(
+    "--apprise", metavar="URL", callback=_address, help="Mail or chat: an address of Apprise."
+)
+@click.option(
+    "--on",
+    "kinds",
+    metavar="KINDS",
+    callback=_kinds,
+    help=f"Of what: some of {','.join(KINDS)}.  [default: all; silent with --silent-for]",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    metavar="D",
+    multiple=True,
+    shell_complete=complete_dataset,
+    help="Only of this dataset; may be repeated.  [default: all, also later ones]",
+)
+@click.option(
+    "--after",
+    "threshold",
+    metavar="N",
+    type=click.IntRange(1, MOST_RUNS),
+    default=2,
+    show_default=True,
+    help="failing: after so many Runs in a row that were not accepted.",
+)
+@click.option(
+    "--silent-for",
+    metavar="TIME",
+    callback=_span,
+    help="silent: if no Run was accepted for so long, such as 12h or 2d.",
+)
+@common_options
+def add(
+    ctx: CommandContext,
+    name: str,
+    webhook: str | None,
+    command: str | None,
+    apprise: str | None,
+    kinds: Sequence[str] | None,
+    datasets: Sequence[str],
+    threshold: int,
+    silent_for: Micros | None,
+) -> None:
+    """Add a notice: whom to tell, and of what.
+
+    \b
+    changes    an accepted Run changed something
+    failing    Runs in a row were not accepted, or one is held; told once until recovery
+    recovered  the first accepted Run after that
+    silent     no Run was accepted for a while; told once until recovery
+    odd        a Run was accepted, but looks odd
+
+    `serve` and `worker` deliver what there is to tell, and try again for a day; `run` and
+    `runs accept` deliver once, at their end.
+
+    An address with a password is better not written here, where other users of this machine
+    can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
+    """
+    channels = {"webhook": webhook, "command": command, "apprise": apprise}
+    given = {channel: target for channel, target in channels.items() if target is not None}
+    if len(given) != 1:
+        raise click.UsageError("Give one of --webhook, --command and --apprise.")
+    if kinds is not None and ("silent" in kinds) != (silent_for is not None):
+        raise click.UsageError(
+            "silent and --silent-for go together: --on silent --silent-for 2d, or neither."
+        )
+    ((channel, target),) = given.items()
+    told = kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
+    _add(ctx, NewNotice(name, channel, target, told, datasets, threshold, silent_for))
+
+
+class NewNotice(NamedTuple):
     """A notice in a person's words: datasets by their names."""
 
     name: str
@@ -32,7 +166,7 @@ class NewNotice(Struct, frozen=True):
     silent_for: Micros | None
 
 
-def add_notice(ctx: CommandContext, new: NewNotice) -> None:
+def _add(ctx: CommandContext, new: NewNotice) -> None:
     """Add a notice, and print the secret of a webhook."""
     _check_target(ctx, new)
     with ctx.writing() as store:

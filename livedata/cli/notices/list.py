@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
@@ -18,8 +20,10 @@ DELETED = "(deleted)"
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60}
 
 
+@click.command("list")
+@common_options
 def list_notices(ctx: CommandContext) -> None:
-    """List the notices of the owner."""
+    """List the notices, without secrets and passwords."""
     with ctx.reading() as db:
         listing = wishes.listed(db, ctx.owner)
     owner = Subject(ctx.owner)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.notices.list import as_json
 from livedata.cli.output.streams import print_json, print_text
 from livedata.model.ids import OwnerName
@@ -10,8 +12,11 @@ from livedata.services.notices import wishes
 from livedata.store.database.store import Store
 
 
+@click.command("remove")
+@click.argument("name")
+@common_options
 def remove_notice(ctx: CommandContext, name: str) -> None:
-    """Remove a notice; as JSON the answer is the notice as it was."""
+    """Remove a notice, with what still waits to be delivered."""
     with ctx.writing() as store:
         answer = _as_json(store, ctx.owner, name) if ctx.json else None
         wishes.remove(store, ctx.owner, name)

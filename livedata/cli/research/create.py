@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from msgspec.structs import replace
 
-from livedata.cli import load_from
+from livedata.cli.context import CommandContext, common_options, urls_option
+from livedata.cli.fast_start import load
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import locate_problems, read_declaration
@@ -36,7 +38,63 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
 
 
-def create_dataset(
+@click.command()
+@click.option("--name", required=True, metavar="NAME", help="The name of the dataset.")
+@click.option("--prompt", metavar="TEXT", help="The question; its first Run plans the table.")
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A plan, as livedata research plan writes it.",
+)
+@urls_option
+@click.option("--schedule", metavar="CRON", help="Five fields, in quotes: the dataset is active.")
+@click.option("--max-pages", type=click.IntRange(1, 50), help="Pages of a Run.  [default: 25]")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1_000, 100_000_000),
+    help="Tokens of a Run, read and written.  [default: 2000000]",
+)
+@click.option(
+    "--max-usd",
+    type=click.FloatRange(min=0, min_open=True, max=1_000_000),
+    help="US dollars of a Run, if the model's price is set.",
+)
+@click.option("--run", "runs_now", is_flag=True, help="Run it at once.")
+@common_options
+def create(
+    ctx: CommandContext,
+    name: str,
+    prompt: str | None,
+    plan_file: Path | None,
+    urls: tuple[str, ...],
+    schedule: str | None,
+    max_pages: int | None,
+    max_tokens: int | None,
+    max_usd: float | None,
+    runs_now: bool,
+) -> None:
+    """Create a research dataset from a question or from a plan.
+
+    Its Runs search, read the pages, let the model extract rows, and keep only what is quoted word
+    for word from a page. Each page that is read whole costs a credit; what the model costs is told
+    with every Run. --url, --max-pages, --max-tokens and --max-usd go before what a plan says.
+    """
+    question = plan_file if prompt is None else prompt
+    if question is None or None not in (prompt, plan_file):
+        raise click.UsageError("Give --prompt or --plan, one of the two.")
+    options = {
+        "urls": list(urls) or None,
+        "maxPages": max_pages,
+        "maxTokens": max_tokens,
+        "maxUsd": max_usd,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    _create(ctx, name, question, given, schedule, runs_now=runs_now)
+
+
+def _create(
     ctx: CommandContext,
     name: str,
     question: str | Path,
@@ -62,7 +120,7 @@ def create_dataset(
     if not (ctx.json and runs_now):
         _tell(ctx, dataset, declared, settings, runs_now=runs_now)
     if runs_now:
-        run = load_from("spiders.cli.run:run_datasets")
+        run = load("spiders.cli.run:run_datasets")
         run(ctx, [dataset["id"]], everything=False, is_new=True)
 
 

@@ -9,13 +9,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
-from msgspec import Struct
 from msgspec.structs import asdict
 
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
 from livedata.cli.research.task import Task, read_task
@@ -31,31 +31,42 @@ if TYPE_CHECKING:
 NAME = "task"
 
 
-def evaluate(ctx: CommandContext, folder: Path, runs: int) -> None:
-    """Run a task so many times, and print how good the tables are and what they took."""
-    task = read_task(folder)
+@click.command("eval")
+@click.argument("task", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--runs", type=click.IntRange(1, 100), default=5, show_default=True, help="Runs of the task."
+)
+@common_options
+def evaluate(ctx: CommandContext, task: Path, runs: int) -> None:
+    """Measure how well the model fills a table that is known.
+
+    TASK is a folder: plan.toml as livedata research plan writes it, the pages in pages/, and
+    gold.json with what is right: {"Acme": {"City": ["Lyon"]}}. The pages are served and searched on
+    this machine, in a store of their own; only the model is asked, anew in each Run.
+    """
+    known = read_task(task)
     with (
         tempfile.TemporaryDirectory(prefix="livedata-eval-") as home,
-        served(task.pages) as host,
+        served(known.pages) as host,
     ):
         commands = _Commands(_environment(ctx.settings, Path(home), host))
-        dataset = commands.ask("research", "create", "--name", NAME, "--plan", str(task.plan))
+        dataset = commands.ask("research", "create", "--name", NAME, "--plan", str(known.plan))
         measured = []
         for number in range(1, runs + 1):
             # Fresh: a model that is not asked again would only be praised for its memory.
             run = commands.ask("run", NAME, "--fresh")
             store = Store(f"sqlite:///{home}/livedata.db")
-            measured.append(measure(store, dataset["id"], run["id"], task.gold))
+            measured.append(measure(store, dataset["id"], run["id"], known.gold))
             if not ctx.json:
                 print_message(f"Run {number} of {runs}: {_words(measured[-1].score)}")
-    answer = _answer(task, measured)
+    answer = _answer(known, measured)
     if ctx.json:
         print_json(answer)
     else:
         print_record({name: _shown(value) for name, value in answer.items()})
 
 
-class _Commands(Struct, frozen=True):
+class _Commands(NamedTuple):
     """Commands of livedata over the store of the task."""
 
     environment: Mapping[str, str]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from livedata.cli.context import CommandContext, common_options, urls_option
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.write_plan import write_plan
 from livedata.messages.request import format_detail
@@ -34,7 +36,31 @@ TRIES = 2
 """How often the model may mend its plan."""
 
 
-def write_plan_of(
+@click.command()
+@click.argument("prompt")
+@urls_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write; else stdout.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def plan(
+    ctx: CommandContext, prompt: str, urls: tuple[str, ...], output: Path | None, force: bool
+) -> None:
+    """Let the model plan a table that answers PROMPT.
+
+    The plan is a commented TOML file: edit it, then livedata research create --plan FILE. The model
+    is asked once or twice; nothing is searched, read or stored.
+    """
+
+    _write_plan_of(ctx, prompt, urls, output, force=force)
+
+
+def _write_plan_of(
     ctx: CommandContext, prompt: str, urls: Sequence[str], output: Path | None, *, force: bool
 ) -> None:
     """Ask for a plan that answers `prompt`, and write it to `output` or to stdout."""

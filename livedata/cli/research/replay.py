@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_table
 from livedata.messages.templates import plural
@@ -20,14 +24,29 @@ if TYPE_CHECKING:
     from livedata.model.research.replayed import (
         ChangedRow,
         ReplayDiff,
-        ReplayMode,
         ReplayReport,
     )
 
 
-def replay_run(ctx: CommandContext, name: str, mode: ReplayMode, *, diff: bool) -> None:
-    """Replay the Run or the tape that `name` names; 1 if it differs or something is missing."""
-    report = replays.report(_tape(ctx, name), mode, diff=diff)
+@click.command("replay")
+@click.argument("run", metavar="R|TAPE", shell_complete=complete_dataset)
+@click.option(
+    "--mode",
+    type=click.Choice(["strict", "loose"]),
+    default="strict",
+    show_default=True,
+    help="Take an answer only if just this was asked, or whatever was asked.",
+)
+@click.option("--diff", is_flag=True, help="List the rows and the codes of facts that changed.")
+@common_options
+def replay_run(ctx: CommandContext, run: str, mode: Literal["strict", "loose"], diff: bool) -> None:
+    """Make a Run again from what it recorded, or from a TAPE.
+
+    R is a Run, or a dataset, which stands for its last Run. No model, no search and no site is
+    asked, and nothing is written. The exit code is 1 if something is asked that was not recorded,
+    or if rows or facts differ in a strict replay.
+    """
+    report = replays.report(_tape(ctx, run), mode, diff=diff)
     if ctx.json:
         print_json(report)
     else:

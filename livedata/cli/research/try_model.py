@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.tried import outcome_in_words
@@ -27,8 +29,27 @@ if TYPE_CHECKING:
     from livedata.research.providers.trial import Tried
 
 
-def try_model(ctx: CommandContext, page_file: Path | None, plan_file: Path | None) -> None:
-    """Ask about a page in each output mode, and print what was understood; 1 if nothing was."""
+@click.command("try")
+@click.argument(
+    "page", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="What to look for on PAGE, as livedata research plan writes it.",
+)
+@common_options
+def try_model(ctx: CommandContext, page: Path | None, plan_file: Path | None) -> None:
+    """Ask the model about one page, and print what it understood.
+
+    Each output mode is tried, so that you see which of them the server of the model understands.
+    PAGE is a page that is saved as HTML, and needs --plan; without it a page of three makers of
+    lamps is asked about. Only the model is asked, and nothing is stored.
+    """
+    if (page is None) is not (plan_file is None):
+        raise click.UsageError("Give a PAGE and --plan FILE, or neither of them.")
     settings = ctx.settings.research
     require_model(settings)
     require_packages()
@@ -37,14 +58,14 @@ def try_model(ctx: CommandContext, page_file: Path | None, plan_file: Path | Non
 
     declared = PLAN if plan_file is None else read_declaration(PlanFile, plan_file).plan.declared
     plan = compiled(declared)
-    markup = MARKUP.encode() if page_file is None else page_file.read_bytes()
-    page = page_text(markup, URL)
-    if not page.text:
-        raise Invalid(f"{page_file} has no text; name a page that is saved as HTML.")
-    if len(windows(page.text)) > 1 and not ctx.json:
+    markup = MARKUP.encode() if page is None else page.read_bytes()
+    read = page_text(markup, URL)
+    if not read.text:
+        raise Invalid(f"{page} has no text; name a page that is saved as HTML.")
+    if len(windows(read.text)) > 1 and not ctx.json:
         print_message("Of this page only the beginning is asked about, as a Run asks of each part.")
     tried = []
-    for each in try_modes(settings, plan, page):
+    for each in try_modes(settings, plan, read):
         tried.append(each)
         if not ctx.json:
             print_message(f"{each.mode}: {outcome_in_words(each)}")

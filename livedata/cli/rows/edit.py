@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
+import click
 from msgspec.structs import replace
 
 from livedata.cli.column_input import find_column, split_assignment
-from livedata.cli.context import CommandContext
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.values import format_inline
 from livedata.messages.request import format_value, invalid
@@ -23,19 +25,46 @@ from livedata.services import queries, rows
 from livedata.store.database.store import Store
 
 
+def _edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give both kinds of edit the row, and what makes an edit safe to repeat."""
+    decorators = (
+        click.argument("dataset", metavar="D", shell_complete=complete_dataset),
+        click.argument("row", metavar="ROW"),
+        click.option(
+            "--request-id",
+            help="A name for this edit: repeated, it is done once. Also give --revision then.",
+        ),
+        click.option(
+            "--revision", help="Refuse unless this is the row's revision; else the current one."
+        ),
+    )
+    # Decorators apply from the inside out, help lists them from the outside in.
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+@click.command("edit")
+@_edit_options
+@click.argument("edits", metavar="FIELD=VALUE...", nargs=-1, required=True)
+@common_options
 def edit_row(
     ctx: CommandContext,
-    name: str,
-    key: str,
-    assignments: Sequence[str],
+    dataset: str,
+    row: str,
+    edits: tuple[str, ...],
     request_id: str | None,
     revision: str | None,
 ) -> None:
-    """Set the cells of a row that `assignments` name, each written FIELD=VALUE."""
+    """Set cells of a row of dataset D by hand; Runs keep what you write.
+
+    FIELD is a column's name or id, VALUE is of its type: text, a number, true or false, a date
+    such as 2026-01-31, an address. FIELD= clears the cell.
+    """
     with ctx.writing() as store:
-        target = _EditedRow(store, ctx.owner, name, key)
+        target = _EditedRow(store, ctx.owner, dataset, row)
         values: dict[str, Scalar] = {}
-        for assignment in assignments:
+        for assignment in edits:
             column_name, text = split_assignment(assignment, "FIELD=VALUE")
             column = find_column(target.columns, column_name)
             # The store refuses it too, but knows no name as people typed it.
@@ -48,23 +77,27 @@ def edit_row(
     _print_edit(ctx, target, made)
 
 
+@click.command("reset")
+@_edit_options
+@click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
+@common_options
 def reset_row(
     ctx: CommandContext,
-    name: str,
-    key: str,
-    fields: Sequence[str],
+    dataset: str,
+    row: str,
+    fields: tuple[str, ...],
     request_id: str | None,
     revision: str | None,
 ) -> None:
-    """Give the cells `fields` of a row back to the source."""
+    """Give cells of a row of dataset D back to the source: its latest value shows again."""
     with ctx.writing() as store:
-        target = _EditedRow(store, ctx.owner, name, key)
+        target = _EditedRow(store, ctx.owner, dataset, row)
         columns = [find_column(target.columns, field) for field in fields]
         for column in columns:
             if column["ownership"] == "user":
                 raise Invalid(
                     f"{column['name']} is your own column: it has no source to go back to.",
-                    remedies=(_clear(ctx.owner, name, key, column["name"]),),
+                    remedies=(_clear(ctx.owner, dataset, row, column["name"]),),
                 )
         # A column that is named twice is reset once; an edit refuses it, as its values may differ.
         resets = list(dict.fromkeys(column["id"] for column in columns))

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.cli.output.streams import on_terminal, print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
+from livedata.cli.rows.stale import list_stale_edits
+from livedata.cli.rows.unreadable import list_unreadable
 from livedata.hints import Subject, hint
 from livedata.model.dataset import Column
+from livedata.model.ids import Micros
 from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowFilter
 from livedata.services import queries
@@ -18,9 +24,51 @@ from livedata.services.overrides import edited_cells
 Edited = Mapping[str, Set[str]]
 """Row id -> the columns that are edited by hand."""
 
+STATUSES = ("new", "changed", "unchanged", "gone")
 
-def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
-    """List at most `limit` rows of dataset `name`."""
+
+@click.command("list")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
+@limit_option(100, 500, "rows")
+@click.option(
+    "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
+)
+@since_option("Only rows updated then or later, such as 2026-01-31T08:00:00Z.")
+@click.option(
+    "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
+)
+@click.option(
+    "--unreadable", is_flag=True, help="Only cells of which the site's text could not be read."
+)
+@common_options
+def list_rows(
+    ctx: CommandContext,
+    dataset: str,
+    limit: int,
+    status: tuple[str, ...],
+    since: Micros | None,
+    stale: bool,
+    unreadable: bool,
+) -> None:
+    """List the rows of dataset D as they are now, the latest updated first.
+
+    Rows of one Run stand in the order of the site.
+    """
+    if stale and (status or since is not None or unreadable):
+        raise click.UsageError(
+            "--stale lists hand edits: --status, --since and --unreadable do not apply."
+        )
+    if stale:
+        list_stale_edits(ctx, dataset, limit)
+        return
+    only = RowFilter(since, tuple(dict.fromkeys(status)), unreadable)
+    if unreadable:
+        list_unreadable(ctx, dataset, limit, only)
+    else:
+        _list_rows(ctx, dataset, limit, only)
+
+
+def _list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
     with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]

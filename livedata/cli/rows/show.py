@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.change_lines import print_lines
 from livedata.cli.output.sparkline import sparkline
 from livedata.cli.output.streams import print_json, print_text
@@ -21,23 +24,28 @@ from livedata.store.database.store import Database
 PAGE = 500
 
 
-def show_row(ctx: CommandContext, name: str, key: str, *, with_history: bool) -> None:
-    """Print the row `key` of dataset `name`, and where each of its cells was read."""
+@click.command("show")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
+@click.argument("row", metavar="ROW")
+@click.option("--history", is_flag=True, help="Also its changes, and how its numbers moved.")
+@common_options
+def show_row(ctx: CommandContext, dataset: str, row: str, history: bool) -> None:
+    """Show a row of dataset D, by its key or id: each cell with where it was read."""
     with ctx.at_one_moment() as db:
-        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        dataset_id = queries.find_dataset(db, ctx.owner, dataset)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
-        row_id = queries.find_row(db, ctx.owner, dataset_id, key)
-        row = queries.row(db, ctx.owner, dataset_id, row_id)
-        pages = list(_history(db, ctx.owner, dataset_id, row_id)) if with_history else []
+        row_id = queries.find_row(db, ctx.owner, dataset_id, row)
+        detail = queries.row(db, ctx.owner, dataset_id, row_id)
+        pages = list(_history(db, ctx.owner, dataset_id, row_id)) if history else []
     changes = [change for page in pages for change in page["data"]]
     if ctx.json:
-        print_json({**row, "history": changes} if with_history else row)
+        print_json({**detail, "history": changes} if history else detail)
         return
-    print_record(_properties(row))
+    print_record(_properties(detail))
     for column in columns:
-        lines = [*_cell_lines(row, column), *_movement(changes, column)]
+        lines = [*_cell_lines(detail, column), *_movement(changes, column)]
         print_text("\n" + "\n".join(lines))
-    if with_history:
+    if history:
         print_text("\nhistory:")
     for page in pages:
         print_lines(page)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.runs.list import format_deltas
 from livedata.messages.templates import plural
@@ -10,10 +13,13 @@ from livedata.services import queries, runs
 from livedata.worker.delivery.courier import Courier
 
 
-def accept_run(ctx: CommandContext, name: str) -> None:
-    """Accept the held Run that `name` names, and print what that changed."""
+@click.command("accept")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@common_options
+def accept_run(ctx: CommandContext, run: str) -> None:
+    """Accept the output of held Run R as it stands; it is charged as any accepted Run."""
     with ctx.writing() as store:
-        run_id = queries.find_run(store, ctx.owner, name)
+        run_id = queries.find_run(store, ctx.owner, run)
         runs.accept(store, ctx.owner, run_id)
         report = queries.run_report(store, ctx.owner, run_id)
         if ctx.json:

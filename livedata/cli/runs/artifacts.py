@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.model import ids
@@ -10,6 +13,22 @@ from livedata.model.diagnosis.artifacts import ArtifactIndex
 from livedata.model.errors import NotFound
 from livedata.services import queries
 from livedata.services.research import artifacts
+
+
+@click.command("artifacts")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@click.argument("artifact", metavar="[ARTIFACT]", required=False)
+@common_options
+def print_artifacts(ctx: CommandContext, run: str, artifact: str | None) -> None:
+    """List what was recorded while Run R, or the last Run of dataset R, was made.
+
+    With ARTIFACT, an id or the end of one, print that with its body.
+    """
+
+    if artifact is None:
+        list_artifacts(ctx, run)
+    else:
+        show_artifact(ctx, run, artifact)
 
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
+from livedata.cli.runs.diagnosis import diagnose_run
 from livedata.cli.runs.list import format_so_far
 from livedata.cli.runs.story import print_story
 from livedata.hints import Subject, hint, hints
@@ -28,6 +32,40 @@ from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
 from livedata.services.run_view import viewing
+
+
+@click.command()
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@click.option("--page", is_flag=True, help="Print the page that stopped the Run, as it was read.")
+@click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the picture of that page, where a browser made one.",
+)
+@click.option("--entity", metavar="NAME", help="Say what became of this row or name.")
+@click.option("--field", metavar="F", help="With --entity: of this column, by its id or label.")
+@click.option("--summary", is_flag=True, help="Sum up what became of all entities.")
+@common_options
+def explain(
+    ctx: CommandContext,
+    run: str,
+    page: bool,
+    screenshot: str | None,
+    entity: str | None,
+    field: str | None,
+    summary: bool,
+) -> None:
+    """Say why Run R, or the last Run of dataset R, ended as it did, and what to try next.
+
+    What it suggests is for you to judge: nothing is ever changed by it.
+    """
+    if page or screenshot is not None:
+        show_page(ctx, run, print_markup=page, screenshot=screenshot)
+    elif summary or entity is not None or field is not None:
+        diagnose_run(ctx, run, entity=entity, field=field, summary=summary)
+    else:
+        explain_run(ctx, run)
 
 
 def explain_run(ctx: CommandContext, name: str) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options, limit_option
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
@@ -21,10 +24,14 @@ _MOST_ERRORS = 3
 """How many different errors are printed below a table that has no place for them."""
 
 
-def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
-    """List at most `limit` Runs of dataset `name`, newest first."""
+@click.command("list")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
+@limit_option(20, 100, "Runs")
+@common_options
+def list_runs(ctx: CommandContext, dataset: str, limit: int) -> None:
+    """List the recent Runs of dataset D, newest first."""
     with ctx.at_one_moment() as db:
-        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        dataset_id = queries.find_dataset(db, ctx.owner, dataset)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
         oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
         figures = {} if ctx.json else all_figures(db, runs)
@@ -33,8 +40,8 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     if ctx.json:
         print_json(runs)
     elif not runs:
-        first = hint(Remedy("run_first"), Subject(ctx.owner, name))
-        print_message(f"{name} has had no Run yet. {first}")
+        first = hint(Remedy("run_first"), Subject(ctx.owner, dataset))
+        print_message(f"{dataset} has had no Run yet. {first}")
     else:
         left_out = print_table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "odd", "error"),
@@ -43,7 +50,7 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
             elsewhere="error",
         )
         if "error" in left_out:
-            _print_errors(runs, Subject(ctx.owner, name))
+            _print_errors(runs, Subject(ctx.owner, dataset))
         _print_notes(figures)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value
@@ -10,10 +13,13 @@ from livedata.model.run import RunTrace, TraceStep
 from livedata.services import diagnostics, queries
 
 
-def show_trace(ctx: CommandContext, name: str) -> None:
-    """Print the steps of the Run that `name` names, and the times of each phase."""
+@click.command("trace")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@common_options
+def show_trace(ctx: CommandContext, run: str) -> None:
+    """Show what Run R, or the last Run of dataset R, did step by step, and how long that took."""
     with ctx.at_one_moment() as db:
-        run_id = queries.find_run(db, ctx.owner, name)
+        run_id = queries.find_run(db, ctx.owner, run)
         trace = diagnostics.trace(db, ctx.owner, run_id)
     if ctx.json:
         print_json(trace)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import whole_file
@@ -15,8 +17,16 @@ from livedata.store.database.store import Database
 _OWNER_ONLY = 0o600  # keys and credits stand in it, and whatever was collected
 
 
-def back_up(ctx: CommandContext, file: Path, *, force: bool) -> None:
-    """Copy the store of this moment into `file`."""
+@click.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@store_options
+def back_up(ctx: CommandContext, file: Path, force: bool) -> None:
+    """Copy the whole store into one file.
+
+    The copy is the store of one moment, also while Runs are in progress, and for you alone. It
+    appears only when it is complete.
+    """
     with ctx.reading() as db:
         _check_file(file, db, force=force)
         with whole_file(file) as part:

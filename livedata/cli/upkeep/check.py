@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import click
 
-from livedata.cli.context import CommandContext
+from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.messages.templates import plural
 from livedata.services.audit import check
 
 
+@click.command("check")
+@store_options
 def check_store(ctx: CommandContext) -> None:
-    """Print what is wrong with the store, and exit with 1 if anything is."""
+    """Judge the store, and say what is wrong.
+
+    The exit code is 1 if something is.
+    """
     with ctx.keeping() as db:
         report = check.check_store(db)
     counts = {"datasets": report.datasets, "rows": report.rows, "revisions": report.revisions}

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from livedata import __version__
-from livedata.cli.context import CommandContext
+from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
@@ -38,11 +38,28 @@ MOST_SHOWN = 20
 """How many datasets stand on the page; --json has all."""
 
 
-def report_state(ctx: CommandContext, late: int, *, asks_model: bool) -> None:
-    """Print how the whole is doing, and exit with 9 if something needs a person.
+@click.command("doctor")
+@click.option(
+    "--late",
+    metavar="MINUTES",
+    type=click.IntRange(1, 10_000),
+    default=5,
+    show_default=True,
+    help="After so long a schedule is late, and a Run waits too long.",
+)
+@click.option(
+    "--ask-model",
+    "asks_model",
+    is_flag=True,
+    help="Ask the model of research about a small page, which costs some 2,000 tokens.",
+)
+@store_options
+def report_state(ctx: CommandContext, late: int, asks_model: bool) -> None:
+    """Say how the whole is doing, and what needs you.
 
-    A fire is late, and a Run waits for too long, after so many minutes. The model is asked only if
-    somebody wants it, since that costs.
+    One page about the store, what it gained, the processes that execute Runs, the queue and the
+    schedules of all owners. With --ask-model it says too which output mode the server of the model
+    understands. The exit code is 9 if something needs a person.
     """
     settings = ctx.settings
     with ctx.keeping() as db:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
 from livedata.services.scheduling import retention
@@ -20,8 +22,17 @@ NAMES = {
 """Kind -> how a person is told of it, in this order."""
 
 
-def prune_store(ctx: CommandContext, *, dry_run: bool) -> None:
-    """Let go of what is old; with `dry_run` only count it."""
+@click.command("prune")
+@click.option("--dry-run", is_flag=True, help="Only say how much would be deleted.")
+@store_options
+def prune_store(ctx: CommandContext, dry_run: bool) -> None:
+    """Delete what is old.
+
+    Steps, failed pages, held outputs, skipped fires and the messages of notices that were sent or
+    given up are deleted after 30 days, what accepted Runs noted of their pages (facts) after 90
+    days, unless other Runs are compared with it. Rows, history, evidence, Runs and the ledger stay.
+    `serve` and `worker` do the same every hour.
+    """
     with ctx.keeping() as store:
         counts = retention.count_old(store) if dry_run else retention.forget_old(store)
     if ctx.json:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options, since_option
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.model import ids
@@ -18,10 +21,26 @@ DAYS: Final = 30
 """Without another wish, changes of so many days are told."""
 
 
+@click.command("report")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write, complete or not at all.",
+)
+@since_option("Tell changes of then or later, such as 2026-01-31T08:00:00Z; else of 30 days.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@common_options
 def write_report(
-    ctx: CommandContext, name: str, output: Path, since: Micros | None, *, force: bool
+    ctx: CommandContext, name: str, output: Path, since: Micros | None, force: bool
 ) -> None:
-    """Write the report of dataset `name` into a file, whole or not at all."""
+    """Write a report of dataset D: its table, what changed, and how its numbers developed.
+
+    It is one file that opens in any browser, without network and scripts: to mail or to keep.
+    """
     check_output(output, force=force)
     now = ids.now()
     with ctx.at_one_moment() as db:

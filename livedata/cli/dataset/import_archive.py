@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from livedata.cli.context import CommandContext
+import click
+
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
-from livedata.cli.output.values import format_size
-from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.hints import Subject
-from livedata.messages.templates import plural
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import queries
 from livedata.services.archive.container import open_archive
-from livedata.services.archive.transfer import export_archive, import_archive
+from livedata.services.archive.transfer import import_archive
 
 
-def write_archive(ctx: CommandContext, name: str, file: Path, *, force: bool) -> None:
-    """Write dataset `name` with its history into `file`."""
-    check_output(file, force=force, option="--archive")
-    with ctx.reading() as db:
-        dataset = queries.find_dataset(db, ctx.owner, name)
-        with whole_file(file) as part:
-            counts = export_archive(db, ctx.owner, dataset, part)
-    size = file.stat().st_size
-    if ctx.json:
-        print_json({"file": str(file), "bytes": size, "records": counts})
-        return
-    contents = [plural(counts["rows"], "row"), plural(counts["revisions"], "change")]
-    print_message(
-        f"Wrote {', '.join(contents)} and {plural(counts['runs'], 'Run')} to {file} "
-        f"({format_size(size)})."
-    )
-
-
+@click.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="Another name than the dataset had.")
+@common_options
 def read_archive(ctx: CommandContext, file: Path, name: str | None) -> None:
-    """Import the dataset of `file`, under another `name` if one is given."""
+    """Import the dataset of an archive that livedata dataset export --archive has written.
+
+    It keeps its ids, its history and the places of its readers, and costs nothing. It is paused:
+    livedata dataset update D --status active starts its schedule. An archive that is damaged, or
+    whose dataset is here already, is refused as a whole.
+    """
     if name is not None:
         check_name(name)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)

@@ -6,7 +6,7 @@ from threading import Event
 
 import click
 
-from livedata.cli.context import CommandContext
+from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.hints import Subject, hints
 from livedata.messages.render import sentence
@@ -16,8 +16,14 @@ from livedata.services.notices.cloud_events import trial_event
 from livedata.worker.delivery import channels
 
 
+@click.command("test")
+@click.argument("name")
+@common_options
 def try_notice(ctx: CommandContext, name: str) -> None:
-    """Deliver a test, and exit with 1 if it is not accepted."""
+    """Deliver a message now that says it is a test.
+
+    The exit code is 1 if it is not accepted.
+    """
     with ctx.reading() as db:
         notice = wishes.find(db, ctx.owner, name)
     settings = ctx.settings

@@ -1,4 +1,4 @@
-"""``init``: a declaration to start from."""
+"""A source.toml to start from, and where a new one may be written."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
         url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
-    write_new(output, template(url, output), force=force)
+    write_new(output, blank_form(url, output), force=force)
     if ctx.json:
         print_json({"file": str(output)})
         return
@@ -154,8 +154,8 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
 
 
-def template(url: str | None, output: Path) -> str:
-    """The blank form."""
+def blank_form(url: str | None, output: Path) -> str:
+    """A commented source.toml that reads `url` first."""
     # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
     # a line end in it would end.
     file = escape_controls(shlex.quote(str(output)))

@@ -1,1 +1,0 @@
-"""``livedata changes``: `commands` has its command line, `feed` reads and prints."""
