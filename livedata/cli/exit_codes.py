@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_message
-from livedata.cli.source.located import LocatedDetail
 from livedata.config import load
 from livedata.hints import Subject, hints
 from livedata.messages.request import format_detail
@@ -24,6 +23,10 @@ EXIT_CODES: dict[type[LivedataError], int] = {
     StoreUnavailable: 8,
 }
 """The exit codes (rules 12.2) that an error decides; every other error is 1."""
+
+
+class LocatedDetail(Detail, frozen=True):
+    """A detail whose message is a whole sentence that begins with ``file:line:``."""
 
 
 def report_error(error: Exception) -> int:

@@ -32,7 +32,7 @@ from livedata.model.errors import Invalid
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from spiders.cli.first_look import Look, look_at
+from spiders.cli.fetched_page import FetchedPage, fetch_lists
 from spiders.cli.init_report import (
     commented_source,
     found_json,
@@ -129,7 +129,7 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
     url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     refuse_existing(wanted.output, force=wanted.force)
     with crawl_engine() as engine:
-        look = engine.run(look_at(engine, url, render, fetching, wanted.like))
+        look = engine.run(fetch_lists(engine, url, render, fetching, wanted.like))
         if look.lists is None or not _is_read(wanted, look.lists):
             _report_nothing(ctx, wanted, look)
             end_process(4 if look.harvest.blocked else 3, engine)
@@ -262,7 +262,7 @@ def _again(wanted: Wanted, number: int) -> str:
     return Subject().command("init", wanted.url, options=options)
 
 
-def _report_nothing(ctx: CommandContext, wanted: Wanted, look: Look) -> None:
+def _report_nothing(ctx: CommandContext, wanted: Wanted, look: FetchedPage) -> None:
     """Say why a page could not be read, or has no list."""
     if look.lists is None:
         why = unread(look.harvest.ending.problem)

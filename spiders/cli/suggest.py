@@ -38,7 +38,7 @@ from livedata.services.forecast import (
     revised_recipe,
 )
 from livedata.store.database.store import Database
-from spiders.cli.first_look import read_page
+from spiders.cli.fetched_page import fetch_page
 from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.lists.no_list import unread
 from spiders.cli.preview import EXIT_CODES
@@ -121,7 +121,7 @@ def _mended(
 ) -> Mending:
     """What is proposed; ends the process if nothing can be."""
     recipe = known.recipe
-    harvest, page = engine.run(read_page(engine, recipe.url, recipe.render, fetching))
+    harvest, page = engine.run(fetch_page(engine, recipe.url, recipe.render, fetching))
     if page is None:
         problem = harvest.ending.problem
         _refuse(ctx, unread(problem))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from livedata.cli.output.sparkline import sparkline
+from livedata.cli.rows.show import sparkline
 from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
 

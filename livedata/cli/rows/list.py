@@ -10,8 +10,7 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.cli.output.streams import on_terminal, print_json, print_message
 from livedata.cli.output.tables import print_table
-from livedata.cli.output.values import format_timestamp
-from livedata.cli.rows.stale import list_stale_edits
+from livedata.cli.output.values import EMPTY, format_timestamp, format_value
 from livedata.cli.rows.unreadable import list_unreadable
 from livedata.hints import Subject, hint
 from livedata.model.dataset import Column
@@ -20,6 +19,7 @@ from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowFilter
 from livedata.services import queries
 from livedata.services.overrides import edited_cells
+from livedata.services.overrides import stale as stale_edits
 
 Edited = Mapping[str, Set[str]]
 """Row id -> the columns that are edited by hand."""
@@ -59,7 +59,7 @@ def list_rows(
             "--stale lists hand edits: --status, --since and --unreadable do not apply."
         )
     if stale:
-        list_stale_edits(ctx, dataset, limit)
+        _list_stale_edits(ctx, dataset, limit)
         return
     only = RowFilter(since, tuple(dict.fromkeys(status)), unreadable)
     if unreadable:
@@ -90,6 +90,33 @@ def _list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> N
     if more:
         export = hint(Remedy("export"), Subject(ctx.owner, name))
         print_message(f"There are more than {limit}; --limit shows more. {export}")
+
+
+def _list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
+    """List the first `limit` stale edits of dataset `name`, by row key."""
+    with ctx.at_one_moment() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        # All of them, not up to the limit: the last line says how many there are.
+        edits = stale_edits(db, ctx.owner, dataset_id)
+    if ctx.json:
+        print_json(edits[:limit])
+    elif edits:
+        headings = ("row", "column", "edited", "source then", "source now", "agrees", "since run")
+        lines = [
+            (
+                edit["rowKey"],
+                edit["column"],
+                *(format_value(edit[key]) or EMPTY for key in ("value", "sourceThen", "sourceNow")),
+                "yes" if edit["agrees"] else "no",
+                edit["sinceRunId"],
+            )
+            for edit in edits[:limit]
+        ]
+        print_table(headings, lines, ids="since run")
+    else:
+        print_message("No cell that was edited by hand has another source value than at its edit.")
+    if len(edits) > limit:
+        print_message(f"There are {len(edits)}; --limit shows more.")
 
 
 def _print_entities(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) -> None:

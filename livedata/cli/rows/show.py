@@ -10,7 +10,6 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.change_lines import print_lines
-from livedata.cli.output.sparkline import sparkline
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
@@ -125,3 +124,23 @@ def _evidence_lines(row: RowDetail, reference: EvidenceRef) -> list[str]:
         f"  on: {format_value(page['sourceUrl'])} at {format_timestamp(page['observedAt'])}",
         f"  page digest: sha256 {page['contentDigest']}",
     ]
+
+
+BARS = "▁▂▃▄▅▆▇█"
+LONGEST = 40
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Draw the last values, the least as the lowest bar; a gap is an empty cell."""
+    values = values[-LONGEST:]
+    numbers = [value for value in values if value is not None]
+    low, high = min(numbers, default=0), max(numbers, default=0)
+    # Halves, because the distance of two numbers may be too large for a number.
+    span = high / 2 - low / 2
+    return "".join(" " if value is None else _bar(value, low, span) for value in values)
+
+
+def _bar(value: float, low: float, span: float) -> str:
+    # Values that are all alike are a line in the middle.
+    share = (value / 2 - low / 2) / span if span else 0.5
+    return BARS[round(share * (len(BARS) - 1))]

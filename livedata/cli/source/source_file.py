@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, TypeVar
 
-from livedata.cli.source.located import LocatedDetail
+from livedata.cli.exit_codes import LocatedDetail
 from livedata.cli.source.toml_positions import find_lines
 from livedata.messages.request import format_detail, summary
 from livedata.messages.strict_json import Unreadable, parse_json

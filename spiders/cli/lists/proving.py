@@ -23,7 +23,7 @@ from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
-from spiders.cli.first_look import glance_at
+from spiders.cli.fetched_page import fetch_any_answer
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
@@ -108,7 +108,7 @@ class Prover(Struct, frozen=True):
         return None
 
     async def _glance(self, url: str) -> Page | None:
-        return await glance_at(self.engine, url, self.render, self.fetching)
+        return await fetch_any_answer(self.engine, url, self.render, self.fetching)
 
     async def _settled(
         self,

@@ -1,4 +1,4 @@
-"""A first look at a page: the lists that are on it."""
+"""One page, fetched as a Run fetches it, and the lists that are on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING: Final = "livedata-nothing"
 _HTML: Final = "text/html; charset=utf-8"
 
 
-class Look(Struct, frozen=True):
+class FetchedPage(Struct, frozen=True):
     """What was seen of a page: its harvest, and its lists if it could be read."""
 
     harvest: Harvest
@@ -29,15 +29,15 @@ class Look(Struct, frozen=True):
     lists: Lists | None
 
 
-async def look_at(
+async def fetch_lists(
     engine: CrawlEngine, url: str, render: Render, fetching: FetchConfig, like: Sequence[str] = ()
-) -> Look:
+) -> FetchedPage:
     """Read one page as a Run does, and find its lists; with `like` those that hold these texts."""
-    harvest, page = await read_page(engine, url, render, fetching)
-    return Look(harvest, page, None if page is None else find_lists(page, like))
+    harvest, page = await fetch_page(engine, url, render, fetching)
+    return FetchedPage(harvest, page, None if page is None else find_lists(page, like))
 
 
-async def read_page(
+async def fetch_page(
     engine: CrawlEngine, url: str, render: Render, fetching: FetchConfig
 ) -> tuple[Harvest, Page | None]:
     """Read one page as a Run does; without a page, the harvest says why."""
@@ -48,7 +48,7 @@ async def read_page(
     return harvest, Page(snapshot.markup, _HTML, snapshot.final_url)
 
 
-async def glance_at(
+async def fetch_any_answer(
     engine: CrawlEngine, url: str, render: Render, fetching: FetchConfig
 ) -> Page | None:
     """What is answered at an address, also if it says that there is no such page."""
