@@ -16,7 +16,7 @@ class Columns(NamedTuple):
     """A table: its columns in order, its constraints with their names, its indexes, its kind."""
 
     columns: Sequence[tuple[Any, ...]]
-    """Name, type, whether it may be null, default, and what else the database has of it."""
+    """Place, name, type, whether it may be null, default, and what else the database has of it."""
     constraints: Sequence[str]
     indexes: Sequence[tuple[Any, ...]]
     kind: str = ""
@@ -48,6 +48,22 @@ def tables_of(url: str) -> Mapping[str, Columns]:
     """Every table of livedata's own in a database."""
     path = url.removeprefix("sqlite:///")
     return _of_postgres(url) if path == url else of_sqlite(Path(path))
+
+
+def differences(expected: Mapping[str, Columns], tables: Mapping[str, Columns]) -> list[str]:
+    """What is expected and missing, with ``-`` before it, and what is there instead, with ``+``."""
+    wanted, present = _things(expected), _things(tables)
+    missing = (f"- {thing}" for thing in sorted(wanted - present))
+    return [*missing, *(f"+ {thing}" for thing in sorted(present - wanted))]
+
+
+def _things(tables: Mapping[str, Columns]) -> set[str]:
+    """Each column, constraint and index as a line of its own."""
+    return {
+        f"{table}: {thing}"
+        for table, columns in tables.items()
+        for thing in (columns.kind, *columns.columns, *columns.constraints, *columns.indexes)
+    }
 
 
 def of_sqlite(path: Path) -> Mapping[str, Columns]:
@@ -88,7 +104,7 @@ def _of_postgres(url: str) -> Mapping[str, Columns]:
     with psycopg.connect(url) as driver:
         return {
             table: Columns(
-                driver.execute(COLUMNS, (oid,)).fetchall(),
+                [(place, *row) for place, row in enumerate(driver.execute(COLUMNS, (oid,)))],
                 [text for (text,) in driver.execute(CONSTRAINTS, (oid,))],
                 driver.execute(INDEXES, (oid,)).fetchall(),
                 kind,
