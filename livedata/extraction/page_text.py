@@ -20,7 +20,7 @@ _UNSEEN: Final = [
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
-class PageText(Struct, frozen=True):
+class VisibleText(Struct, frozen=True):
     """The text of a page in one line, up to LONGEST; `scripts` counts characters of its scripts.
 
     `loads_scripts` and `asks_password` say that it has scripts of other files, and a field for a
@@ -33,13 +33,13 @@ class PageText(Struct, frozen=True):
     asks_password: bool = False
 
 
-def page_text(markup: str, *, parsed: bool = False) -> PageText:
+def page_text(markup: str, *, parsed: bool = False) -> VisibleText:
     """The text of a page; of one that would stall the parser, the text alone.
 
     A page that was `parsed` before is known not to.
     """
     if not parsed and exceeds_budget(markup):
-        return PageText(clean(_TAG.sub(" ", markup[:LONGEST])))
+        return VisibleText(clean(_TAG.sub(" ", markup[:LONGEST])))
     tree = LexborHTMLParser(markup)
     unseen = tree.css(",".join(_UNSEEN))
     scripts = sum(len(node.text()) for node in unseen if node.tag == "script")
@@ -51,4 +51,4 @@ def page_text(markup: str, *, parsed: bool = False) -> PageText:
     # What is hidden counts: a challenge hides its words until a script shows them.
     # By the parser's own walk: only words are looked for, and a page may have 100,000 texts.
     shown = "" if tree.body is None else tree.body.text(separator=" ")
-    return PageText(clean(shown)[:LONGEST], scripts, loads_scripts, asks_password)
+    return VisibleText(clean(shown)[:LONGEST], scripts, loads_scripts, asks_password)

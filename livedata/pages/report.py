@@ -13,12 +13,12 @@ from markupsafe import Markup
 from livedata.model.dataset import labels
 from livedata.pages.markup import filters
 from livedata.pages.markup.plot import plot
-from livedata.services.browsing.report import Report
+from livedata.services.browsing.report import DatasetReport
 
 _HERE: Final = Path(__file__).parent
 
 
-def write(report: Report, made_at: str) -> str:
+def write(report: DatasetReport, made_at: str) -> str:
     """The report as HTML."""
     style = (_HERE / "assets" / "style.css").read_text("utf-8")
     environment = Environment(

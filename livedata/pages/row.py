@@ -80,7 +80,7 @@ class ShownCell(Struct, frozen=True):
         return len(self.text) > LONG or "\n" in self.text or "\r" in self.text
 
 
-class Refused(Struct, frozen=True):
+class RefusedEdit(Struct, frozen=True):
     """What a person typed that was not saved, why, and what is to be said of single cells."""
 
     typed: Typed
@@ -89,7 +89,7 @@ class Refused(Struct, frozen=True):
 
 
 @at_one_moment
-def show(dataset: str, row: str, refused: Refused | None = None, status: int = 200) -> Response:
+def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int = 200) -> Response:
     """The page of a row; with what was typed and is not saved, if an edit was refused."""
     raw, store, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     raw_row = RowId(identified(row))
@@ -118,7 +118,7 @@ def show(dataset: str, row: str, refused: Refused | None = None, status: int = 2
 
 
 def _cells(
-    detail: RowDetail, columns: Sequence[Column], refused: Refused | None
+    detail: RowDetail, columns: Sequence[Column], refused: RefusedEdit | None
 ) -> list[ShownCell]:
     fits = row_form.fitting(columns, detail["data"])
     typed = {} if refused is None else refused.typed.texts
@@ -190,11 +190,11 @@ def edit(dataset: str, row: str) -> Response:
         # What the form showed may be older than a column: that had no value then.
         moved = [field for field in typed.fields if now[field] != before.get(field)]
         lines = [f"{columns[field]['label']} now {_says(now[field])}." for field in moved]
-        return show(dataset, row, Refused(typed, _CHANGED, lines), 409)
+        return show(dataset, row, RefusedEdit(typed, _CHANGED, lines), 409)
     except Invalid as error:
-        return show(dataset, row, Refused(typed, _WRONG, _lines(error, columns)), 422)
+        return show(dataset, row, RefusedEdit(typed, _WRONG, _lines(error, columns)), 422)
     except ValueError:
-        return show(dataset, row, Refused(typed, "Nothing was saved: open the row again."), 422)
+        return show(dataset, row, RefusedEdit(typed, "Nothing was saved: open the row again."), 422)
     return redirect(f"/datasets/{dataset}/rows/{row}", 303)
 
 

@@ -38,7 +38,7 @@ ON_A_PAGE: Final = 100
 _OPEN: Final = frozenset(("queued", "running"))
 
 
-class Cause(Struct, frozen=True):
+class ShownCause(Struct, frozen=True):
     """What may explain how a Run ended: its sentence, what shows it, and what to try."""
 
     message: str
@@ -111,9 +111,9 @@ def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _causes(explained: RunExplanation, about: Subject) -> list[Cause]:
+def _causes(explained: RunExplanation, about: Subject) -> list[ShownCause]:
     return [
-        Cause(
+        ShownCause(
             sentence(cause),
             # What the Run says of itself stands above already.
             [sentence(fact) for fact in cause.evidence if fact != explained.problem],

@@ -26,7 +26,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
-from livedata.services.browsing.table import Place, Wish, full_rows, table_page
+from livedata.services.browsing.table import PageCursor, TableQuery, full_rows, table_page
 from livedata.services.scheduling.fires import Timetable, timetable
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
@@ -85,7 +85,7 @@ def _fires(planned: Timetable) -> dict[str, Any]:
     }
 
 
-def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:
+def _wish(given: Mapping[str, str], dataset: Dataset) -> TableQuery:
     """What the address of a page asks for. Raises BadRequest."""
     sort = given.get("sort") or None
     if sort not in {None, "rowKey", *(column["id"] for column in dataset["columns"])}:
@@ -99,7 +99,7 @@ def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:
     search = given.get("search", "").strip()
     if len(search) > _LONGEST_SEARCH:
         raise _wrong("search", f"is longer than {_LONGEST_SEARCH} characters")
-    return Wish(
+    return TableQuery(
         sort,
         given.get("order") == "down",
         search,
@@ -110,9 +110,9 @@ def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:
     )
 
 
-def _place(after: str | None, sort: str | None) -> Place | None:
+def _place(after: str | None, sort: str | None) -> PageCursor | None:
     try:
-        place = None if after is None else json.decode(after, type=Place)
+        place = None if after is None else json.decode(after, type=PageCursor)
         if place is not None:
             ids.raw_id(place.row)
             if sort is None:  # newest first
@@ -126,7 +126,7 @@ def _wrong(name: str, problem: str) -> BadRequest:
     return malformed(name, problem, "the table")
 
 
-def _sorting(wish: Wish, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
+def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
     """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
     columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
     others = {column: ("none", address(sort=column, order=None, after=None)) for column in columns}

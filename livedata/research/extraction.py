@@ -13,12 +13,12 @@ from livedata.model.research.recipe import Plan
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import LIMITS, Budget, Cost, Reached
 from livedata.research.asking.prompts import rows_question
-from livedata.research.asking.questions import Asked, keep_refusal, prepare
+from livedata.research.asking.questions import AskedQuestion, keep_refusal, prepare
 from livedata.research.asking.windows import Window
 from livedata.research.journal import Journal, fact
-from livedata.research.page import ExtractedPage, Part, WindowAnswer
+from livedata.research.page import ExtractedPage, PagePart, WindowAnswer
 from livedata.research.ports import Model, Question
-from livedata.research.window_answer import Extractor
+from livedata.research.window_answer import WindowExtractor
 
 AT_ONCE = 4
 """Windows that are asked at one time."""
@@ -35,7 +35,7 @@ def smallest_question(plan: Plan) -> Question:
 class _Slot(Struct):
     """A window that was begun: its part, the worst that it may cost, and its answer to come."""
 
-    part: Part
+    part: PagePart
     window: Window
     worst: Cost
     task: asyncio.Task[WindowAnswer]
@@ -52,15 +52,15 @@ class Extraction:
         self, plan: Plan, model: Model, journal: Journal, budget: Budget, spent: Cost
     ) -> None:
         self._plan = plan
-        self._extractor = Extractor(plan, model, journal)
+        self._extractor = WindowExtractor(plan, model, journal)
         self._smallest = budget.worst(smallest_question(plan), 1)
         self._model = model
         self._journal = journal
         self._budget = budget
         self._slots: list[_Slot] = []
         self._settled = 0
-        self._to_halve: list[tuple[Part, Window]] = []
-        self._further: list[Part] = []
+        self._to_halve: list[tuple[PagePart, Window]] = []
+        self._further: list[PagePart] = []
         self._unanswered = 0
         self.cost = spent
         self.complaint = ""
@@ -115,7 +115,7 @@ class Extraction:
         for part, window in to_halve:
             await self._begin(part, part.page.halves(window))
 
-    async def _begin(self, part: Part, cut: Sequence[Window]) -> None:
+    async def _begin(self, part: PagePart, cut: Sequence[Window]) -> None:
         """Begin windows of a part all together, or none of them."""
         if part.lost:
             return
@@ -134,7 +134,7 @@ class Extraction:
             answer = asyncio.create_task(self._extractor.answer(each, page, window))
             self._slots.append(_Slot(part, window, self._worst(each), answer))
 
-    async def _admit(self, asked: Sequence[Asked]) -> Sequence[Asked] | None:
+    async def _admit(self, asked: Sequence[AskedQuestion]) -> Sequence[AskedQuestion] | None:
         """The questions with as many requests as fit; None if even one each does not fit."""
         limit: Reached | None = None
         for requests in (2, 1):
@@ -188,7 +188,7 @@ class Extraction:
         else:
             part.take(slot.window, answer)
 
-    async def _lose(self, part: Part) -> None:
+    async def _lose(self, part: PagePart) -> None:
         """Tell that windows of a part were not asked for; of a further one its page tells it."""
         part.lost, page = True, part.page
         if page.lost and self.stop is None and self.limit is not None:
@@ -201,6 +201,6 @@ class Extraction:
     def _question(self, page: ExtractedPage, window: Window) -> Question:
         return rows_question(self._plan, page.text, window, page.links_in(window))
 
-    def _worst(self, asked: Asked) -> Cost:
+    def _worst(self, asked: AskedQuestion) -> Cost:
         question = asked.question
         return Cost() if asked.recalled else self._budget.worst(question, question.requests)

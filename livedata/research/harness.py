@@ -22,7 +22,7 @@ from livedata.research.journal import Journal, fact
 from livedata.research.planning import Unplanned, plan
 from livedata.research.ports import Ports, Question, RunOver
 from livedata.research.preview import Findings, Preview
-from livedata.research.reading import Reader, Visit
+from livedata.research.reading import SourceReader, Visit
 from livedata.research.sources import in_order, search
 
 _DAY: Mapping[Limit, str] = {
@@ -115,7 +115,7 @@ class _Run:
             recipe.plan, self._ports.model, self._journal, self._budget, self._cost
         )
         most, before = recipe.limits.pages, self._memory.spent.pages
-        reader = Reader(self._ports.sites, self._journal, extraction, most, before)
+        reader = SourceReader(self._ports.sites, self._journal, extraction, most, before)
         try:
             await reader.read(visits)
             await self._ports.sites.leave()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from livedata.model.research.answers import PageText, Usage
 from livedata.research.asking.windows import Window, halves, parts
 from livedata.rules.research.fold import fold
-from livedata.rules.research.offers import Page, SupportedRow
+from livedata.rules.research.offers import SearchablePage, SupportedRow
 from livedata.rules.research.quotes import PageWords
 from livedata.rules.research.reconciliation import Offer
 
@@ -43,7 +43,7 @@ class WindowAnswer(Struct, frozen=True):
     detail: str = ""
 
 
-class Part:
+class PagePart:
     """A part of a page: it counts as a whole or not at all."""
 
     def __init__(self, page: ExtractedPage, windows: Sequence[Window]) -> None:
@@ -72,7 +72,7 @@ class ExtractedPage:
         self.artifact = artifact
         self.capped = False
         self.names: frozenset[str] = frozenset()
-        self.parts = [Part(self, windows) for windows in parts(text.text)]
+        self.parts = [PagePart(self, windows) for windows in parts(text.text)]
 
     @property
     def lost(self) -> bool:
@@ -90,9 +90,9 @@ class ExtractedPage:
         return self.text.cut or self.capped or self.is_short
 
     @cached_property
-    def shown(self) -> Page:
+    def shown(self) -> SearchablePage:
         """The page with its words, in which quotes are looked for."""
-        return Page(self.text, PageWords(self.text.text))
+        return SearchablePage(self.text, PageWords(self.text.text))
 
     @cached_property
     def _links(self) -> list[tuple[int, str, str, str]]:

@@ -13,7 +13,7 @@ from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import LIMITS, Budget, Cost, Reached
 from livedata.research.asking.prompts import plan_question
-from livedata.research.asking.questions import Asked, ask, prepare, unanswered
+from livedata.research.asking.questions import AskedQuestion, ask, prepare, unanswered
 from livedata.research.journal import Journal, fact
 from livedata.research.ports import Ports
 from livedata.rules.research.plan import plan_faults
@@ -58,7 +58,7 @@ async def plan(recipe: ResearchRecipe, ports: Ports, journal: Journal, budget: B
 
 
 async def _ask(
-    asked: Asked, ports: Ports, journal: Journal, budget: Budget, spent: Cost
+    asked: AskedQuestion, ports: Ports, journal: Journal, budget: Budget, spent: Cost
 ) -> tuple[bytes, Cost]:
     """The answer and its cost."""
     step = journal.begin("planning")
@@ -84,7 +84,9 @@ async def _ask(
     return answered.answer, cost
 
 
-def _within(budget: Budget, asked: Asked, spent: Cost) -> tuple[Asked, Cost, Reached | None]:
+def _within(
+    budget: Budget, asked: AskedQuestion, spent: Cost
+) -> tuple[AskedQuestion, Cost, Reached | None]:
     """The question with as many requests as fit, what they take at worst, and what is exceeded."""
     if asked.recalled is not None:
         return asked, Cost(), budget.exceeded(spent)

@@ -19,7 +19,7 @@ from livedata.research.extraction import Extraction
 from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import RunOver, Sites
-from livedata.research.sources import Source
+from livedata.research.sources import ResearchSource
 from livedata.rules.research.standing import PageView
 
 _DEAD = (404, 410)
@@ -48,7 +48,7 @@ class Visit(Struct):
     """
 
     number: int
-    source: Source
+    source: ResearchSource
     page: ExtractedPage | None = None
     unread: Unread | None = None
     fault: str | None = None
@@ -105,7 +105,7 @@ class Visit(Struct):
         )
 
 
-class Reader:
+class SourceReader:
     """Reads sources in their order, as many as a Run may; `asked` are the addresses asked for."""
 
     def __init__(
@@ -142,10 +142,10 @@ class Reader:
                 self.over = over.rule
                 return
 
-    def _was_read(self, source: Source) -> bool:
+    def _was_read(self, source: ResearchSource) -> bool:
         return source.url in self._asked_before or source.origin == "known_source"
 
-    def _fault(self, source: Source) -> str | None:
+    def _fault(self, source: ResearchSource) -> str | None:
         if source.fault is not None:
             return source.fault
         if canonical_url(source.url) in self._read:
@@ -205,7 +205,7 @@ class Reader:
         return kept[0]
 
 
-def _source_facts(source: Source, evidence: str) -> list[Fact]:
+def _source_facts(source: ResearchSource, evidence: str) -> list[Fact]:
     """How a page came to be read, and which rows rest on it; a search has told of its results."""
     facts = [
         fact("known_source", evidence, url=source.url, entity=name, key=key)

@@ -31,7 +31,7 @@ MOST_RESULTS = 100
 """Results that are kept of the one answer, read or not; it costs the same however many are kept."""
 
 
-class Source(Struct, frozen=True):
+class ResearchSource(Struct, frozen=True):
     """A page that may be read; `rows` are (key, name) of those that rest on it.
 
     `fault` is the code of the reason why it is not read, if it is not.
@@ -63,7 +63,7 @@ class RecordedSearch(Struct, frozen=True, rename="camel", omit_defaults=True):
     detail: str = ""
 
 
-def known_sources(rows: Sequence[KnownRow]) -> list[Source]:
+def known_sources(rows: Sequence[KnownRow]) -> list[ResearchSource]:
     """The pages that present rows rest on; those that their names were quoted from come first."""
     present = [row for row in rows if row.presence == "present"]
     named: dict[str, list[tuple[str, str]]] = {}
@@ -72,22 +72,28 @@ def known_sources(rows: Sequence[KnownRow]) -> list[Source]:
         if url is not None:
             named.setdefault(url, []).append((row.key, name or ""))
     others = {cell.url: None for row in present for cell in row.cells if cell.url is not None}
-    return [Source(url, "known_source", tuple(named.get(url, ()))) for url in {**named, **others}]
+    return [
+        ResearchSource(url, "known_source", tuple(named.get(url, ())))
+        for url in {**named, **others}
+    ]
 
 
 def in_order(
     recipe: ResearchRecipe, rows: Sequence[KnownRow], results: Iterable[SearchResult]
-) -> list[Source]:
+) -> list[ResearchSource]:
     """All sources; those that are no pages, or pages that stand before them, say so."""
     known = known_sources(rows)
     resting = {canonical_url(source.url): source.rows for source in known}
     sources = [
-        *(Source(u, "explicit_source", resting.get(canonical_url(u), ())) for u in recipe.urls),
+        *(
+            ResearchSource(u, "explicit_source", resting.get(canonical_url(u), ()))
+            for u in recipe.urls
+        ),
         *known,
-        *(Source(each.url, "candidate_found", title=each.title) for each in results),
+        *(ResearchSource(each.url, "candidate_found", title=each.title) for each in results),
     ]
     seen: set[str] = set()
-    ordered: dict[str, Source] = {}
+    ordered: dict[str, ResearchSource] = {}
     for source in sources:
         fault = None
         if not _is_http(source.url):

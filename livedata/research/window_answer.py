@@ -11,7 +11,7 @@ from livedata.model.research.answers import OfferedRow, OfferedRows
 from livedata.model.research.recipe import Plan
 from livedata.model.research.record import Fact, RowCounts
 from livedata.research.asking.prompts import MOST_ROWS
-from livedata.research.asking.questions import Answered, Asked, ask
+from livedata.research.asking.questions import Answered, AskedQuestion, ask
 from livedata.research.asking.windows import SPARSE, Window
 from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage, JudgedRow, WindowAnswer
@@ -20,14 +20,16 @@ from livedata.rules.research.names import fold_name
 from livedata.rules.research.offers import SupportedRow, judge_row
 
 
-class Extractor(Struct, frozen=True):
+class WindowExtractor(Struct, frozen=True):
     """What answers windows: the plan, the model, and where it is recorded."""
 
     plan: Plan
     model: Model
     journal: Journal
 
-    async def answer(self, asked: Asked, page: ExtractedPage, window: Window) -> WindowAnswer:
+    async def answer(
+        self, asked: AskedQuestion, page: ExtractedPage, window: Window
+    ) -> WindowAnswer:
         """What a window gives; each step is recorded at once."""
         step = self.journal.begin("extract", page.url)
         try:

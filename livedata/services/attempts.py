@@ -22,7 +22,7 @@ from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
     AcceptancePolicy,
-    Reading,
+    JudgedHarvest,
     RunOutcome,
     conclude,
     ended,
@@ -200,7 +200,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     recipe = Recipe.of(attempt.recipe)
     verdict = judge(harvest, recipe)
     harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
-    reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
+    reading = JudgedHarvest(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
@@ -216,7 +216,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 
 
 def close(
-    writer: Writer, attempt: Attempt, reading: Reading, policy: AcceptancePolicy
+    writer: Writer, attempt: Attempt, reading: JudgedHarvest, policy: AcceptancePolicy
 ) -> tuple[RunOutcome, Micros]:
     """Accept what an attempt read, or not, and end its Run; its end, and when that was.
 
@@ -244,7 +244,7 @@ def close(
     return end, completed_at
 
 
-def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
+def _facts(writer: Writer, dataset: DatasetId, reading: JudgedHarvest, end: RunOutcome) -> str:
     head, present = datasets.present_keys(writer, dataset)
     facts = {**reading.facts, **run_facts.row_placement(reading.harvest, head, present)}
     earlier = rows.last_accepted_run(writer, dataset) if end.deltas is None else None

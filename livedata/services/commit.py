@@ -41,7 +41,7 @@ class AcceptancePolicy(Struct, frozen=True):
     guards: frozenset[Guard] = frozenset(GUARDS)
 
 
-class Reading(Struct, frozen=True):
+class JudgedHarvest(Struct, frozen=True):
     """What an attempt read: the harvest, its facts, and what the Checks say of it."""
 
     recipe: Recipe | ResearchRecipe
@@ -73,7 +73,7 @@ def conclude(
     run: RunId,
     dataset: LockedDataset,
     balance: int,
-    reading: Reading,
+    reading: JudgedHarvest,
     policy: AcceptancePolicy,
 ) -> RunOutcome:
     """Accept what an attempt read, or hold it, or do neither.

@@ -20,7 +20,7 @@ from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView, viewing
 from livedata.store import runs
 from livedata.store.database.store import Database
-from livedata.store.runs import Attempt
+from livedata.store.runs import RecordedAttempt
 
 LONGEST_NAME = 200
 
@@ -128,7 +128,7 @@ def _trace(view: RunView) -> RunTrace:
     }
 
 
-def _steps(attempt: Attempt) -> list[TraceStep]:
+def _steps(attempt: RecordedAttempt) -> list[TraceStep]:
     # Their ids are derived and not stored: the same step has the same id in every answer.
     return [
         trace_step(ids.format_uuid(ids.after(attempt.raw, number)), attempt.id, fact)

@@ -93,7 +93,7 @@ def _window(
     limit: int = 50,
     row_id: RowId | None = None,
     field_id: str | None = None,
-) -> tuple[Fields, feed.Window]:
+) -> tuple[Fields, feed.RevisionFilter]:
     dataset = datasets.ref(reader, owner, dataset_id)
     if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
         raise NotFound("There is no such row.")
@@ -105,7 +105,7 @@ def _window(
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
-    return dataset.fields, feed.Window(after, end, limit, row_id, position)
+    return dataset.fields, feed.RevisionFilter(after, end, limit, row_id, position)
 
 
 def _check_window(after: int, through: int, last: int) -> None:

@@ -19,7 +19,7 @@ from livedata.store.browsing import whole_run
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
-from livedata.store.runs import Attempt
+from livedata.store.runs import RecordedAttempt
 
 if TYPE_CHECKING:
     from livedata.model.diagnosis.recorded_research import RecordedResearch
@@ -82,7 +82,7 @@ class RunView:
         return recipes.source(self.reader, self._dataset, self.row.recipe_version)[1]
 
     @cached_property
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[RecordedAttempt]:
         """Its attempts, in order."""
         return runs.attempts(self.reader, self.id)
 

@@ -23,7 +23,7 @@ FROM revisions v
 """
 
 
-class Window(Struct, frozen=True):
+class RevisionFilter(Struct, frozen=True):
     """Revisions with after < sequence <= through, ascending, `limit` at most.
 
     `row` and `position` narrow it to the timeline of a row, a cell, or a column.
@@ -36,7 +36,7 @@ class Window(Struct, frozen=True):
     position: int | None = None
 
 
-def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> bytes:
+def page(reader: Reader, dataset: DatasetId, fields: Fields, window: RevisionFilter) -> bytes:
     """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``.
 
     It ends early after PAGE_BYTES.
@@ -170,7 +170,7 @@ def newest(
     reader: Reader,
     dataset: DatasetId,
     fields: Fields,
-    window: Window,
+    window: RevisionFilter,
     most: int,
     kind: RevisionKind | None = None,
 ) -> tuple[list[Change], int | None]:
@@ -199,7 +199,7 @@ def newest(
 
 
 def select(
-    reader: Reader, dataset: DatasetId, window: Window, *, newest_first: bool = False
+    reader: Reader, dataset: DatasetId, window: RevisionFilter, *, newest_first: bool = False
 ) -> Iterator[Row]:
     """The revisions of a window, and one more if more follow."""
     # A page starts after a sequence, not at an OFFSET: 0.1 ms at any place of a million revisions,

@@ -68,7 +68,7 @@ class LockedRun(Struct, frozen=True):
     fence: int
 
 
-class Attempt(Struct, frozen=True):
+class RecordedAttempt(Struct, frozen=True):
     """One attempt at a Run; `steps` is None if they were not recorded, or are kept no more."""
 
     id: str
@@ -192,14 +192,14 @@ def end_queued(writer: Writer, run: RunId, **values: object) -> bool:
     return ended == 1
 
 
-def attempts(reader: Reader, run: RunId) -> list[Attempt]:
+def attempts(reader: Reader, run: RunId) -> list[RecordedAttempt]:
     """The attempts at a Run, in order."""
     rows = reader.rows(
         "SELECT id, started_at, ended_at, steps FROM attempts WHERE run_id = :run ORDER BY number",
         run=run,
     )
     return [
-        Attempt(
+        RecordedAttempt(
             format_uuid(key), key, started, ended, STEPS.load(unpacked(steps)) if steps else None
         )
         for key, started, ended, steps in rows

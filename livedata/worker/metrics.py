@@ -30,7 +30,7 @@ def serving_metrics(db: Database, address: Address | None) -> Iterator[Address |
         return
     client = _client()
     registry = client.CollectorRegistry()
-    registry.register(Figures(client, db))
+    registry.register(MetricsCollector(client, db))
     host, port = address
     try:
         server, thread = client.start_http_server(port, addr=host, registry=registry)
@@ -46,7 +46,7 @@ def serving_metrics(db: Database, address: Address | None) -> Iterator[Address |
         thread.join()
 
 
-class Figures:
+class MetricsCollector:
     """Collects the figures at each question; counts begin with this process."""
 
     def __init__(self, client: Any, db: Database) -> None:

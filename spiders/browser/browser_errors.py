@@ -19,10 +19,10 @@ from spiders.browser.egress import Egress
 from spiders.browser.proxy_headers import place_of
 from spiders.fetch.errors import (
     BrowserLost,
-    Damaged,
     HeaderTooLong,
     RedirectsTooOften,
     TooMuch,
+    UnreadableBody,
     UnsafeTarget,
 )
 from spiders.fetch.unreachable import bad_certificate
@@ -95,9 +95,9 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
 def _behind(code: str, url: str) -> Exception:
     """The exception that stands for a code of the browser's."""
     if code == "ABORTED":
-        return Damaged("not_shown")
+        return UnreadableBody("not_shown")
     if code in _DAMAGED:
-        return Damaged("unreadable_answer", said=f"net::ERR_{code}")
+        return UnreadableBody("unreadable_answer", said=f"net::ERR_{code}")
     for kind, codes in _PLAIN.items():
         if code in codes:
             return kind(url if kind is UnsafeTarget else f"net::ERR_{code}")

@@ -30,8 +30,8 @@ from spiders.saved.pages import open_pages
 from spiders.saved.rows import (
     KINDS,
     ROWS,
-    ChangedRow,
     Differences,
+    RowDifference,
     SavedRows,
     differences,
     read_rows,
@@ -138,7 +138,7 @@ def _of_the_whole(trial: Trial, found: Differences) -> Iterator[str]:
             yield f"The column {name} was of type {was}, is of type {is_}, and is not compared."
 
 
-def _cells(change: ChangedRow) -> Iterator[str]:
+def _cells(change: RowDifference) -> Iterator[str]:
     for name, (before, after) in change.cells.items():
         if change.kind == "new":
             yield format_cell(name, after)

@@ -7,7 +7,7 @@ import zlib
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from typing_extensions import override
 
-from spiders.fetch.errors import Damaged, TooMuch
+from spiders.fetch.errors import TooMuch, UnreadableBody
 
 _GZIP = b"\x1f\x8b\x08"
 
@@ -27,7 +27,7 @@ class Decompression(HttpCompressionMiddleware):
             return _inflated(body, 15 if wrapped else -15, max_size)
         if encoding in {b"gzip", b"x-gzip"}:
             return _inflated(body, 31, max_size)
-        raise Damaged("unasked_compression", encoding=encoding.decode("latin-1"))
+        raise UnreadableBody("unasked_compression", encoding=encoding.decode("latin-1"))
 
 
 def _inflated(body: bytes, form: int, most: int) -> bytes:
@@ -40,10 +40,10 @@ def _inflated(body: bytes, form: int, most: int) -> bytes:
             found += stream.decompress(rest, most + 1 - len(found))
         except zlib.error as error:
             said = str(error).rpartition(": ")[2]
-            raise Damaged("damaged_compression", said=said) from error
+            raise UnreadableBody("damaged_compression", said=said) from error
         if len(found) > most:
             raise TooMuch("too_big", mib=most >> 20)
         if not stream.eof:
-            raise Damaged("cut_compression")
+            raise UnreadableBody("cut_compression")
         rest = stream.unused_data
     return bytes(found)

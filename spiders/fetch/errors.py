@@ -47,7 +47,7 @@ class TooMuch(FetchError):
         super().__init__(Problem(f"fetch.{what}", limits, remedies=smaller))
 
 
-class Damaged(FetchError):
+class UnreadableBody(FetchError):
     """The body of an answer cannot be decompressed, or is nothing that can be shown."""
 
     def __init__(self, what: str, **params: str) -> None:

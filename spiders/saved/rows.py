@@ -29,7 +29,7 @@ class SavedRows(Struct, frozen=True):
     rows: dict[str, Row]
 
 
-class ChangedRow(Struct, frozen=True):
+class RowDifference(Struct, frozen=True):
     """A row that is not as it was saved; `cells` has each column's value then and now."""
 
     kind: Kind
@@ -44,7 +44,7 @@ class Differences(Struct, frozen=True):
     columns are not compared.
     """
 
-    rows: list[ChangedRow]
+    rows: list[RowDifference]
     unchanged: int
     columns: dict[str, tuple[CellType | None, CellType | None]]
     key: tuple[list[str], list[str]] | None
@@ -80,16 +80,16 @@ def differences(before: SavedRows, after: SavedRows) -> Differences:
     alike = [name for name in after.columns if name not in columns]
     both = [key for key in after.rows if key in before.rows]
     changed = [
-        ChangedRow("changed", key, cells)
+        RowDifference("changed", key, cells)
         for key in both
         if (cells := _changed(before.rows[key], after.rows[key], alike))
     ]
     new = [
-        ChangedRow("new", key, {name: (None, value) for name, value in row.items()})
+        RowDifference("new", key, {name: (None, value) for name, value in row.items()})
         for key, row in after.rows.items()
         if key not in before.rows
     ]
-    gone = [ChangedRow("gone", key, {}) for key in before.rows if key not in after.rows]
+    gone = [RowDifference("gone", key, {}) for key in before.rows if key not in after.rows]
     return Differences(
         rows=[*new, *changed, *gone],
         unchanged=len(both) - len(changed),

@@ -19,7 +19,7 @@ from livedata.api import create_app
 from livedata.api.auth import MEET
 from livedata.api.serving.connection import Request
 from livedata.api.serving.credentials import credential
-from livedata.api.serving.turns import OF_ONE, THREADS, Acquaintances, Task, Threads, Turns
+from livedata.api.serving.turns import OF_ONE, THREADS, Acquaintances, RequestTask, Threads, Turns
 from livedata.services.notices import feeds
 from livedata.store.database.store import Store
 from tests import attack, made
@@ -35,7 +35,7 @@ def test_those_who_wait_go_round_and_nobody_has_more_than_a_share(
     asked: list[str], data: st.DataObject
 ) -> None:
     turns = Turns(str, lambda who: turns.ended(who))
-    running: list[Task] = []
+    running: list[RequestTask] = []
     passed: Counter[str] = Counter()
     for who in asked:
         turns.append(who)

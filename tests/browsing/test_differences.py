@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from livedata.model import ids
 from livedata.pages.markup.differences import difference
-from livedata.pages.markup.shortest import OF_A_PAGE, Budget, blocks
+from livedata.pages.markup.shortest import OF_A_PAGE, StepBudget, blocks
 from livedata.pages.report import write
 from livedata.services.browsing.report import report
 from tests import made
@@ -30,7 +30,7 @@ TEXTS = st.text(alphabet="ab <&\n\u05d0,.", max_size=30)
 
 @given(TEXTS, TEXTS)
 def test_a_difference_read_without_what_came_is_the_old_text(before: str, after: str) -> None:
-    marked = str(difference(before, after, Budget()))
+    marked = str(difference(before, after, StepBudget()))
     assert _read(marked, without="ins") == before
     assert _read(marked, without="del") == after
 
@@ -56,7 +56,7 @@ def _text(markup: str) -> str:
     ],
 )
 def test_texts_are_compared_word_by_word(before: str, after: str, marked: str) -> None:
-    assert difference(before, after, Budget()) == f'<span dir="auto">{marked}</span>'
+    assert difference(before, after, StepBudget()) == f'<span dir="auto">{marked}</span>'
 
 
 LONG = "so it goes on " * 100
@@ -73,7 +73,7 @@ LONG = "so it goes on " * 100
 )
 def test_a_change_of_a_long_text_takes_little_room(before: str, after: str, shown: str) -> None:
     folded = re.sub(
-        r"</summary>.*?</details>", "", difference(before, after, Budget()), flags=re.DOTALL
+        r"</summary>.*?</details>", "", difference(before, after, StepBudget()), flags=re.DOTALL
     )
     assert shown in folded
     assert len(folded) < len(LONG)
@@ -84,8 +84,8 @@ def test_long_texts_cost_little() -> None:
     words = " ".join(f"w{at}" for at in range(8_000))
     started = time.process_time()
     for _ in range(20):
-        difference(words, words.replace("w4", "v4"), Budget())
-        difference(words, words[::-1], Budget())
+        difference(words, words.replace("w4", "v4"), StepBudget())
+        difference(words, words[::-1], StepBudget())
     assert time.process_time() - started < 2
 
 
@@ -95,7 +95,7 @@ PARTS = st.lists(st.sampled_from("abc"), max_size=12)
 @given(PARTS, PARTS)
 def test_as_many_parts_as_can_be_are_shared(old: list[str], new: list[str]) -> None:
     shared = _longest_common(old, new)
-    found = blocks(old, new, Budget(), OF_A_PAGE)
+    found = blocks(old, new, StepBudget(), OF_A_PAGE)
     if 4 * shared < len(old) + len(new):
         assert found is None
         return
@@ -123,7 +123,7 @@ def hostile(number: int, *, later: bool) -> str:
 
 
 def test_texts_beyond_the_budget_of_a_page_are_shown_whole() -> None:
-    budget, old, new = Budget(), "." * 150, "..," * 60
+    budget, old, new = StepBudget(), "." * 150, "..," * 60
     marked = [difference(old, new, budget) for _ in range(1_000)]
     assert budget.left == 0
     assert marked[0].count("<ins>") > 1

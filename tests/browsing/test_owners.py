@@ -13,7 +13,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services import queries
 from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
 from livedata.services.browsing.report import report
-from livedata.services.browsing.table import Wish, table_page
+from livedata.services.browsing.table import TableQuery, table_page
 from livedata.services.run_view import viewing
 from tests.browsing.world import World
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[["Store", OwnerName, DatasetId, RunId], object]
 QUESTIONS: dict[str, Ask] = {
-    "a table": lambda store, owner, dataset, _: table_page(store, owner, dataset, Wish()),
+    "a table": lambda store, owner, dataset, _: table_page(store, owner, dataset, TableQuery()),
     "a history": lambda store, owner, dataset, _: history(store, owner, dataset, Narrowing()),
     "Runs": lambda store, owner, dataset, _: earlier_runs(store, owner, dataset, 30),
     "ends": lambda store, owner, dataset, _: last_ends(store, owner, [dataset], 30),

@@ -8,7 +8,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborNode
 
-from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.keys import Key
 from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.lists.survey import Survey
@@ -99,28 +99,28 @@ class ProposedColumns:
         keys = list(zip(*(self._texts[name] for name in key.names), strict=True))
         return len(set(keys)) == len(keys) and all(None not in values for values in keys)
 
-    def _holds(self, columns: Sequence[Column], parts: Sequence[str]) -> bool:
+    def _holds(self, columns: Sequence[ListColumn], parts: Sequence[str]) -> bool:
         return all(any(self._is(column, part) for column in columns) for part in parts)
 
-    def _named(self, column: Column) -> str:
+    def _named(self, column: ListColumn) -> str:
         why = "never one" if self._is_any(column, self._said.never) else "not said to be one"
         return f"{column.name} ({column.read.place}), {why}"
 
-    def _is_identifier(self, column: Column) -> bool:
+    def _is_identifier(self, column: ListColumn) -> bool:
         if column.attribute is None and _is_numbered(self._texts[column.name]):
             return False
         return self._is_any(column, self._said.identifiers)
 
-    def _is_any(self, column: Column, parts: Sequence[str]) -> bool:
+    def _is_any(self, column: ListColumn, parts: Sequence[str]) -> bool:
         return any(self._is(column, part) for part in parts)
 
-    def _is(self, column: Column, written: str) -> bool:
+    def _is(self, column: ListColumn, written: str) -> bool:
         """Whether a column reads a part: its elements, or the same values."""
         part = Part(self._page, written)
         same = list(self._compared(column, part))
         return len(same) > len(self._members) / 2 and sum(same) >= _MOSTLY * len(same)
 
-    def _is_around(self, column: Column, written: str) -> bool:
+    def _is_around(self, column: ListColumn, written: str) -> bool:
         """Whether a column reads a text that has the text of a part, so that it is never empty."""
         part = Part(self._page, written)
         if column.attribute is not None or part.attribute is not None:
@@ -133,7 +133,7 @@ class ProposedColumns:
         )
         return around >= _MOSTLY * len(self._members)
 
-    def _compared(self, column: Column, part: Part) -> Iterator[bool]:
+    def _compared(self, column: ListColumn, part: Part) -> Iterator[bool]:
         """Whether the column and the part are the same, in each record that has both."""
         for number, nodes in part.by_record(self._members).items():
             read, text = self._nodes[column.name][number], self._texts[column.name][number]

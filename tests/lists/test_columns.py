@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists, find_lists
@@ -45,7 +45,7 @@ def flats() -> Lists:
 def proposed(lists: Lists, *key: str) -> ProposedList:
     """The flats with the columns of `READS`, and these for a key."""
     first = propose(lists, lists.seen[0])
-    columns = [Column(name, *read, "string", {}) for name, read in READS.items()]
+    columns = [ListColumn(name, *read, "string", {}) for name, read in READS.items()]
     rows = [
         _row(lists, number, columns)
         for number in range(len(lists.survey.matcher.select(parse("article.flat"))))
@@ -54,7 +54,7 @@ def proposed(lists: Lists, *key: str) -> ProposedList:
     return replace(found, key=replace(first.key, names=key) if key else NoKey({}))
 
 
-def _row(lists: Lists, number: int, columns: Sequence[Column]) -> Record:
+def _row(lists: Lists, number: int, columns: Sequence[ListColumn]) -> Record:
     article = lists.survey.matcher.select(parse("article.flat"))[number]
     texts: list[str | None] = []
     for column in columns:

@@ -9,7 +9,7 @@ import pytest
 
 from livedata.rules.declaration.notices import KINDS
 from livedata.services.notices import wishes
-from livedata.services.notices.wishes import Wish
+from livedata.services.notices.wishes import SubscriptionRequest
 from livedata.store.database.store import Store
 from livedata.store.notices.notices import Notice
 from tests.services.conftest import SetClock, clock, set_clock, step
@@ -38,11 +38,13 @@ def notify(store: Store) -> Notify:
 
 def add_notice(store: Store, name: str = "ops", owner: str = "local", **wish: Any) -> Notice:
     """Add a notice; what is not said of it is usual."""
-    usual = Wish(name, "command", "cat", KINDS, [], 2, None)
-    return wishes.add(store, owner, Wish(**{**_fields(usual), **wish}), first_credits=1000)
+    usual = SubscriptionRequest(name, "command", "cat", KINDS, [], 2, None)
+    return wishes.add(
+        store, owner, SubscriptionRequest(**{**_fields(usual), **wish}), first_credits=1000
+    )
 
 
-def _fields(wish: Wish) -> dict[str, Any]:
+def _fields(wish: SubscriptionRequest) -> dict[str, Any]:
     return {name: getattr(wish, name) for name in wish.__struct_fields__}
 
 

@@ -8,7 +8,7 @@ from livedata.model.research.memory import KnownEntity
 from livedata.model.research.recipe import EntityKind
 from livedata.rules.research.identity import (
     Ambiguous,
-    Candidate,
+    ClaimedIdentity,
     Entities,
     Resolved,
     Scope,
@@ -36,8 +36,8 @@ MERCURY_MARINE = known("mercury-marine.com", "mercury", url="mercury-marine.com"
 ACME = known("acme", "acme")
 
 
-def row(name: str, url: str | None = None, scope: Scope = ()) -> Candidate:
-    return Candidate(name, url, scope)
+def row(name: str, url: str | None = None, scope: Scope = ()) -> ClaimedIdentity:
+    return ClaimedIdentity(name, url, scope)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_products_share_hosts_and_others_do_not(
     ],
 )
 def test_an_entity_is_found_by_its_name_and_then_by_its_address(
-    candidate: Candidate, entity: KnownEntity
+    candidate: ClaimedIdentity, entity: KnownEntity
 ) -> None:
     entities = Entities("company", [MERCURY_BANK, MERCURY_MARINE, ACME])
     assert entities.resolve(candidate) == Resolved(entity.key, minted=False)
@@ -127,7 +127,7 @@ def test_a_bare_name_of_two_entities_is_ambiguous() -> None:
     ],
     ids=["another host", "another name at the same host", "another scope"],
 )
-def test_what_differs_is_another_entity(candidate: Candidate) -> None:
+def test_what_differs_is_another_entity(candidate: ClaimedIdentity) -> None:
     resolved = Entities("company", [MERCURY_BANK]).resolve(candidate)
     assert isinstance(resolved, Resolved)
     assert resolved.minted

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, feed, runs
-from livedata.services.audit.check import Report, check_store
+from livedata.services.audit.check import AuditReport, check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.audit import contradictions
 from livedata.store.database.store import Database, Store
@@ -346,18 +346,18 @@ def copy(sound: Path, tmp_path: Path) -> Path:
 
 
 def test_a_sound_store_passes_and_is_counted(sound: Path) -> None:
-    assert _judge(sound) == Report(datasets=2, rows=5, revisions=9, problems=[])
+    assert _judge(sound) == AuditReport(datasets=2, rows=5, revisions=9, problems=[])
 
 
 def test_an_empty_store_passes(store: Store) -> None:
-    assert check_store(store) == Report(0, 0, 0, [])
+    assert check_store(store) == AuditReport(0, 0, 0, [])
 
 
 def test_the_ledger_of_a_deleted_dataset_passes(store: Store) -> None:
     table = Table(store)
     table.take(A)
     datasets.remove(store, "local", table.id)
-    assert check_store(store) == Report(0, 0, 0, [])
+    assert check_store(store) == AuditReport(0, 0, 0, [])
 
 
 def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
@@ -385,7 +385,7 @@ def _assert_told(path: Path, pattern: str) -> None:
     assert any(re.search(pattern, problem) for problem in problems), problems
 
 
-def _judge(path: Path) -> Report:
+def _judge(path: Path) -> AuditReport:
     database = Database(f"sqlite:///{path}")
     try:
         return check_store(database)

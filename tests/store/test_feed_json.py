@@ -14,7 +14,7 @@ from livedata.store import feed as stored_feed
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Store
 from livedata.store.evidence import EvidenceSelection, StoredCells, stored_cells
-from livedata.store.feed import Window
+from livedata.store.feed import RevisionFilter
 from livedata.store.recipes import schemas
 from tests.services.table import A, B, C, Table
 
@@ -126,7 +126,7 @@ def test_both_ways_say_the_same(store: Store) -> None:
     table.add_column("colour")
     table.edit("A1", {"colour": "red"}, reset=["title"])
     table.take(A, {**C, "title": "x" * 3000})
-    window = Window(0, table.dataset["rowCount"] + 100, 100)
+    window = RevisionFilter(0, table.dataset["rowCount"] + 100, 100)
     with store.reading() as reader:
         dataset = datasets.ref(reader, "local", table.id)
         rows = {row[0]: row for row in stored_feed.select(reader, dataset.id, window)}

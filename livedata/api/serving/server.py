@@ -49,7 +49,7 @@ class PortTaken(LivedataError):
     """Another program listens at this address."""
 
 
-class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress says no types
+class HttpListener(TcpWSGIServer):  # type: ignore[misc]  # waitress says no types
     """The part of waitress that accepts connections; all that a connection reaches is here."""
 
     channel_class = Connection
@@ -78,7 +78,7 @@ class Server:
         self.address = f"http://{shown}:{bound_port}"
         self._stopping = False
         acquaintances = Acquaintances()
-        self._server = Listener(
+        self._server = HttpListener(
             app,
             _sock=listening,
             sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),

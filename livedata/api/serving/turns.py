@@ -67,7 +67,7 @@ class Turns:
         """Let the request of a connection wait."""
         self._waiting.setdefault(self._who(channel), deque()).append(channel)
 
-    def popleft(self) -> Task:
+    def popleft(self) -> RequestTask:
         """The next request; its owner is the last one to come again."""
         who = self._next()
         if who is None:  # the server ends, and nobody waits for a turn any more
@@ -77,7 +77,7 @@ class Turns:
         if not self._waiting[who]:
             del self._waiting[who]
         self._answered[who] += 1
-        return Task(channel, who, self._release)
+        return RequestTask(channel, who, self._release)
 
     def ended(self, who: str) -> None:
         """A request is answered."""
@@ -89,7 +89,7 @@ class Turns:
         return next((who for who in self._waiting if self._answered[who] < OF_ONE), None)
 
 
-class Task(Struct, frozen=True):
+class RequestTask(Struct, frozen=True):
     """A request in its turn."""
 
     channel: Any

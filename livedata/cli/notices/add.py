@@ -22,7 +22,7 @@ from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, pa
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import wishes
-from livedata.services.notices.wishes import Wish
+from livedata.services.notices.wishes import SubscriptionRequest
 from livedata.worker.delivery import apprise_message
 
 _LONGEST = 8_000
@@ -171,7 +171,7 @@ def _add(ctx: CommandContext, new: NewNotice) -> None:
     _check_target(ctx, new)
     with ctx.writing() as store:
         datasets = [queries.find_dataset(store, ctx.owner, name) for name in new.datasets]
-        wish = Wish(
+        wish = SubscriptionRequest(
             new.name,
             new.channel,
             new.target,

@@ -23,7 +23,7 @@ from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.day import DayBudget
 from livedata.model.research.settings import ResearchSettings
-from livedata.services.audit.vitals import Vitals, Worker, examine
+from livedata.services.audit.vitals import Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
 from livedata.store.database.version import VERSION
@@ -221,11 +221,11 @@ def _print_growth(vitals: Vitals) -> None:
         print_text(f"and {plural(more, 'dataset')} with fewer changes")
 
 
-def _line(worker: Worker) -> tuple[str, int, str, str]:
+def _line(worker: WorkerProcess) -> tuple[str, int, str, str]:
     return _name(worker), worker.runs, _moment(worker.since), _moment(worker.heartbeat)
 
 
-def _name(worker: Worker) -> str:
+def _name(worker: WorkerProcess) -> str:
     """The machine and the pid of a process, out of the name that its lease has."""
     node, _, process = worker.holder.partition("/")
     return f"{node.partition('+')[0]} {process.partition('/')[0]}"
@@ -265,7 +265,7 @@ def _as_json(vitals: Vitals) -> dict[str, Any]:
     }
 
 
-def _worker(worker: Worker) -> dict[str, Any]:
+def _worker(worker: WorkerProcess) -> dict[str, Any]:
     return {
         "holder": worker.holder,
         "runs": worker.runs,

@@ -20,7 +20,7 @@ from livedata.extraction.hiding.declarations import (
     declarations,
     last_of,
 )
-from livedata.extraction.hiding.subjects import Subject, subjects
+from livedata.extraction.hiding.subjects import SelectorSubject, subjects
 from livedata.extraction.text import names
 
 _DEEPEST: Final = 100
@@ -41,7 +41,7 @@ class TooManyRules(Exception):
 class Statement(NamedTuple):
     """What a sheet says of its subject by one property; what is not sure says that it is shown."""
 
-    subject: Subject
+    subject: SelectorSubject
     said: Declaration
     sure: bool
 
@@ -76,7 +76,7 @@ class _Rule:
         """No less than its subjects are."""
 
     @cached_property
-    def subjects(self) -> list[Subject]:
+    def subjects(self) -> list[SelectorSubject]:
         return subjects(self._selectors)
 
 

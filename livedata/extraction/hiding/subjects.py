@@ -36,7 +36,7 @@ _KNOWN: Final = _IN_USE | names(
 """Pseudo-classes that each browser knows: one that it does not know makes a rule invalid."""
 
 
-class Subject(Struct, frozen=True):
+class SelectorSubject(Struct, frozen=True):
     """The tag, the ids and the classes of an element; `sure` says that nothing else is asked."""
 
     tag: str | None
@@ -55,7 +55,7 @@ class Subject(Struct, frozen=True):
         return len(self.ids), len(self.classes), int(self.tag is not None)
 
 
-def subjects(selectors: str) -> list[Subject]:
+def subjects(selectors: str) -> list[SelectorSubject]:
     """The subjects of a list of selectors; of those that no element is at rest, none.
 
     If one of them may be invalid, all may be: then none of them is sure.
@@ -112,10 +112,10 @@ class _Selector:
         self._ids: list[str] = []
         self._classes: list[str] = []
 
-    def subject(self, known: bool) -> Subject:
+    def subject(self, known: bool) -> SelectorSubject:
         """The subject; `known` says that the whole list is one that each browser knows."""
         sure = known and not self._has_more
-        return Subject(self._tag, tuple(self._ids), tuple(self._classes), sure)
+        return SelectorSubject(self._tag, tuple(self._ids), tuple(self._classes), sure)
 
     def _read(self, piece: re.Match[str]) -> None:
         begun, self._begun = self._begun, True

@@ -36,7 +36,7 @@ _DIGITED: Final = re.compile(r"\D{0,20}\d{3,}")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 
 
-class Column(Struct, frozen=True):
+class ListColumn(Struct, frozen=True):
     """A column: where it is read, what it is called, and its values by the number of the record.
 
     `selector` is empty for the record itself, `attribute` is None for its text. `kind` is string or
@@ -71,7 +71,7 @@ class Column(Struct, frozen=True):
         return Read("attribute", self.selector or None, self.attribute)
 
 
-def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Column]:
+def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[ListColumn]:
     """The columns that the fields of so many records give, in the order of the page."""
     whole = [
         without_counter(survey, with_whole_text(survey, one, fields), fields)
@@ -87,7 +87,7 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Colum
     ]
 
 
-def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> Column:
+def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> ListColumn:
     values = list(one.values.values())
     titled = tag_of(survey, one.field) in _TITLES
     kind = "string" if titled or one.attribute is not None else _kind(values)
@@ -96,7 +96,9 @@ def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> Colu
         # The digits of an identifier are no quantity.
         kind = "string"
     sections = one.attribute == "href" and number_sections(values, survey.page.url)
-    return Column(name, one.field.selector, one.attribute, kind, one.values, label, main, sections)
+    return ListColumn(
+        name, one.field.selector, one.attribute, kind, one.values, label, main, sections
+    )
 
 
 def _in_order(fields: Sequence[Field], readings: Sequence[Reading]) -> Iterator[Reading]:

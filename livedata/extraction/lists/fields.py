@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.looks import GENERATED, Look, named_options
+from livedata.extraction.lists.looks import GENERATED, ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.values.mixtures import Mixtures
 from livedata.extraction.matching.css import to_css
@@ -61,7 +61,7 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     """Whatever a selector hits in enough of the records, each once, by its cheapest selector."""
     found: defaultdict[str, dict[int, int]] = defaultdict(dict)
     costs: dict[str, float] = {}
-    named: dict[Look, list[tuple[str, float]]] = {}
+    named: dict[ElementSignature, list[tuple[str, float]]] = {}
     # A record may have such a place itself, and tomorrow another one has it.
     places = tuple({_place_of(survey.looks[member]) for member in sample})
     for record, member in enumerate(sample):
@@ -91,7 +91,7 @@ def spread(members: Sequence[int], most: int) -> list[int]:
 
 
 def _names(
-    survey: Survey, number: int, named: dict[Look, list[tuple[str, float]]]
+    survey: Survey, number: int, named: dict[ElementSignature, list[tuple[str, float]]]
 ) -> list[tuple[str, float]]:
     """The compounds that name an element, with what each costs."""
     look = survey.looks[number]
@@ -102,7 +102,7 @@ def _names(
     return [*options, *_derived(survey, number, look)]
 
 
-def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, float]]:
+def _derived(survey: Survey, number: int, look: ElementSignature) -> Iterator[tuple[str, float]]:
     """The compounds with attributes that livedata derives from the tree."""
     if number in survey.derived and look.tag != "tr":
         name, value = survey.derived[number]
@@ -113,7 +113,7 @@ def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, flo
         yield f'{_place_of(look)}{index}"]', _INDEX + index / 50
 
 
-def _place_of(look: Look) -> str:
+def _place_of(look: ElementSignature) -> str:
     """A compound for the place of an element among its siblings, up to the number."""
     return f'{look.bare}[livedata-index="'
 

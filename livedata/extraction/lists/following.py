@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urldefrag, urlsplit
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.looks import Look, named_options
+from livedata.extraction.lists.looks import ElementSignature, named_options
 from livedata.extraction.lists.page_words import BEFORE, LAST, NEXT, PAGE_NAMES, SIGNS
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
@@ -44,7 +44,7 @@ class Following(Struct, frozen=True):
     selector: str
 
 
-class Numbered(Struct, frozen=True):
+class NumberedPages(Struct, frozen=True):
     """Links to numbered pages: an address with {page}, the first number, and the last one seen."""
 
     pattern: str
@@ -82,7 +82,7 @@ def leading_to(survey: Survey, url: str) -> str:
     return ""
 
 
-def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
+def numbered(survey: Survey, members: Sequence[int]) -> NumberedPages | None:
     """The numbered pages that links lead to: page 2 and later ones, by one pattern."""
     inside = {number for member in members for number in range(member, survey.ends[member])}
     patterns: Counter[str] = Counter()
@@ -106,7 +106,7 @@ def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
     pattern, count = patterns.most_common(1)[0]
     if count < 2 and last[pattern] > 2:
         return None
-    return Numbered(pattern, starts[pattern], last[pattern])
+    return NumberedPages(pattern, starts[pattern], last[pattern])
 
 
 def _links(survey: Survey) -> Iterator[tuple[int, str]]:
@@ -166,7 +166,7 @@ def _apart(names: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", names).lower()
 
 
-def _said(look: Look) -> Iterator[str]:
+def _said(look: ElementSignature) -> Iterator[str]:
     yield look.id
     yield look.role
     yield from (name for name, _ in look.classes)

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.looks import Look, named_options
+from livedata.extraction.lists.looks import ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
 
@@ -52,7 +52,9 @@ class Group(Struct, frozen=True, eq=False):
     strict: str = ""
 
 
-_Kind = tuple[Look, Look | None, Look | None, Look | None, str]
+_Kind = tuple[
+    ElementSignature, ElementSignature | None, ElementSignature | None, ElementSignature | None, str
+]
 """The look of an element, its parent, its grandparent, and the nearest above that has a name; of a
 table row also of which kind it is."""
 
@@ -91,7 +93,7 @@ def _is_wide(selector: str) -> bool:
 def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
     kinds: defaultdict[_Kind, list[int]] = defaultdict(list)
     looks, parents = survey.looks, survey.parents
-    anchors: list[Look | None] = []
+    anchors: list[ElementSignature | None] = []
     for number, look in enumerate(looks):
         parent = parents[number]
         anchor = None
@@ -112,13 +114,17 @@ def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
     return list(kinds.items())
 
 
-def _anchors(look: Look) -> bool:
+def _anchors(look: ElementSignature) -> bool:
     """Whether a look names one place on the page: what is below may be named by it."""
     return bool(look.id) or look.tag == "main"
 
 
 def _selectors(
-    look: Look, parent: Look | None, grand: Look | None, anchor: Look | None, row: str
+    look: ElementSignature,
+    parent: ElementSignature | None,
+    grand: ElementSignature | None,
+    anchor: ElementSignature | None,
+    row: str,
 ) -> Iterator[tuple[str, float]]:
     bare = _COMMON_BARE if look.tag in _COMMON else _ROW if look.tag in {"tr", "table"} else _BARE
     own = [(look.bare, bare), *named_options(look)[:5]]
@@ -145,7 +151,7 @@ def _selectors(
             yield before + compound, cost + more
 
 
-def _context_names(look: Look) -> list[tuple[str, float]]:
+def _context_names(look: ElementSignature) -> list[tuple[str, float]]:
     named = [(f"#{look.id}", 0.5)] if look.id else []
     return [*named, (look.bare, 0.3), *named_options(look)[:3]]
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
-from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.identity.addresses import moving
 from livedata.extraction.lists.identity.natures import Nature, nature
 from livedata.extraction.matching.names import HEADER, INDEX, TERM, UNNUMBERED_TERM
@@ -87,7 +87,7 @@ class NoKey(Struct, frozen=True):
 class _Candidate(Struct, frozen=True):
     """A column with what it is, and what is wrong with it as a key by itself, if anything is."""
 
-    column: Column
+    column: ListColumn
     nature: Nature
     values: Sequence[Scalar]
     why: Why | None
@@ -102,7 +102,7 @@ _Ranked = tuple[Standing, Sequence[_Candidate]]
 
 
 def find_key(
-    columns: Sequence[Column], rows: Sequence[Sequence[Scalar]], first: int | None = None
+    columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]], first: int | None = None
 ) -> Key | NoKey:
     """The key of rows, each with a value for each column: what will change the least.
 
@@ -125,7 +125,7 @@ def find_key(
     return NoKey({one.name: one.why for _, (one,) in ranked if one.why is not None})
 
 
-def titles(columns: Sequence[Column], rows: Sequence[Sequence[Scalar]]) -> Sequence[str]:
+def titles(columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]]) -> Sequence[str]:
     """The name of the column with the title of the records, if all of them have one."""
     named = [
         one
@@ -137,7 +137,7 @@ def titles(columns: Sequence[Column], rows: Sequence[Sequence[Scalar]]) -> Seque
 
 
 def _candidates(
-    columns: Sequence[Column], rows: Sequence[Sequence[Scalar]], first: int
+    columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]], first: int
 ) -> list[_Candidate]:
     values = [[row[at] for row in rows] for at in range(len(columns))]
     natures = [
@@ -155,7 +155,7 @@ def _candidates(
     ]
 
 
-def _nature(column: Column, values: Sequence[Scalar], *, first: bool) -> Nature:
+def _nature(column: ListColumn, values: Sequence[Scalar], *, first: bool) -> Nature:
     texts = [str(value) for value in values if value is not None]
     what = nature(column.name, column.attribute, column.kind, texts)
     about = column.main or (what == "person" and first and HEADER in column.selector)
@@ -165,7 +165,9 @@ def _nature(column: Column, values: Sequence[Scalar], *, first: bool) -> Nature:
     return what
 
 
-def _candidate(column: Column, what: Nature, values: Sequence[Scalar], first: int) -> _Candidate:
+def _candidate(
+    column: ListColumn, what: Nature, values: Sequence[Scalar], first: int
+) -> _Candidate:
     texts = [str(value) for value in values if value is not None]
     parameter = moving(texts, min(first, len(texts))) if column.attribute == "href" else None
     why: Why | None = None
@@ -213,17 +215,17 @@ def _is_in(name: _Candidate, one: _Candidate) -> bool:
     )
 
 
-def _is_second(column: Column) -> bool:
+def _is_second(column: ListColumn) -> bool:
     """Whether it reads a second term or heading of a record."""
     return _tag(column) in _NAMING and column.selector.endswith(f'[{INDEX}="2"]')
 
 
-def _tag(column: Column) -> str | None:
+def _tag(column: ListColumn) -> str | None:
     """The tag that its selector names."""
     return parse(column.selector).steps[-1].compound.tag if column.selector else None
 
 
-def _standing(column: Column, what: Nature, *, leading: bool) -> Standing:
+def _standing(column: ListColumn, what: Nature, *, leading: bool) -> Standing:
     """How much a column is an identifier; the `leading` text is the first that all records have."""
     if what == "link":
         return "main" if column.main else "beside"

@@ -62,7 +62,7 @@ SEMANTIC, PLAIN, UTILITY, GENERATED, STATE = 1.0, 1.2, 2.5, 4.0, 8.0
 """What naming a class costs a selector: more if the class will not last."""
 
 
-class Look(Struct, frozen=True, eq=False):
+class ElementSignature(Struct, frozen=True, eq=False):
     """A tag, the classes of which the best come first with their costs, and telling attributes.
 
     `name` tells its elements from their siblings: the tag, and the classes that last. `bare` is the
@@ -87,9 +87,9 @@ class Looks:
     """The looks of one page."""
 
     def __init__(self) -> None:
-        self._looks: dict[tuple[object, ...], Look] = {}
+        self._looks: dict[tuple[object, ...], ElementSignature] = {}
 
-    def of(self, tag: str, attributes: Mapping[str, str | None]) -> Look:
+    def of(self, tag: str, attributes: Mapping[str, str | None]) -> ElementSignature:
         """The look of an element."""
         if not attributes:
             key: tuple[object, ...] = (tag,)
@@ -136,19 +136,19 @@ def _look(
     itemtype: str = "",
     role: str = "",
     data: tuple[str, ...] = (),
-) -> Look:
+) -> ElementSignature:
     named = [name for name in dict.fromkeys(class_.split()) if len(name) <= 60]
     costs = sorted(((name, class_cost(name)) for name in named), key=lambda named: named[1])
     boilerplate = any(map(_BOILERPLATE.fullmatch, (*named, id_)))
     kept = tuple(costs[:MAX_CLASSES])
     name = ".".join([tag, *sorted(name for name, cost in kept if cost < GENERATED)])
     bare = _compound(tag)
-    return Look(
+    return ElementSignature(
         tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate, name, bare
     )
 
 
-def named_options(look: Look) -> list[tuple[str, float]]:
+def named_options(look: ElementSignature) -> list[tuple[str, float]]:
     """The compounds that name elements of this look, with what each costs, cheapest first."""
     options = [(_compound(look.tag, class_=name), cost) for name, cost in look.classes]
     if look.itemprop:

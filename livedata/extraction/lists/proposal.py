@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.extraction.lists.columns import Column, columns
+from livedata.extraction.lists.columns import ListColumn, columns
 from livedata.extraction.lists.fields import SAMPLE, fields
-from livedata.extraction.lists.following import Following, Numbered, following, numbered
+from livedata.extraction.lists.following import Following, NumberedPages, following, numbered
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.seen import Lists, SeenList, having, parts, trimmed
@@ -49,11 +49,11 @@ class ProposedList(Struct, frozen=True):
     selector: str
     count: int
     aside: bool
-    columns: Sequence[Column]
+    columns: Sequence[ListColumn]
     rows: Sequence[Record]
     key: Key | NoKey
     following: Sequence[Following]
-    numbered: Numbered | None
+    numbered: NumberedPages | None
     counters: Sequence[str] = ()
 
     def filled(self, at: int) -> int:
@@ -113,8 +113,8 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
 
 
 def _read(
-    page: Page, selector: str, found: Sequence[Column]
-) -> tuple[Sequence[Column], list[Record]]:
+    page: Page, selector: str, found: Sequence[ListColumn]
+) -> tuple[Sequence[ListColumn], list[Record]]:
     """The columns that hold for all records of the page, and the records."""
     while found:
         rows = _records(page, selector, found)
@@ -134,7 +134,7 @@ def _read(
     return [], []
 
 
-def _records(page: Page, selector: str, found: Sequence[Column]) -> list[Record]:
+def _records(page: Page, selector: str, found: Sequence[ListColumn]) -> list[Record]:
     reads = tuple(
         RecipeField(
             column.name,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.looks import Look, Looks
+from livedata.extraction.lists.looks import ElementSignature, Looks
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.matching.names import HEADER, ROW, TERM
 from livedata.extraction.selectors import parse
@@ -51,7 +51,7 @@ class Survey(Struct, frozen=True):
 
     page: Page
     nodes: Sequence[LexborNode]
-    looks: Sequence[Look]
+    looks: Sequence[ElementSignature]
     parents: Sequence[int]
     ends: Sequence[int]
     indexes: Sequence[int]
@@ -128,7 +128,7 @@ class _Walk:
 
     def __init__(self, hidden: Hidden) -> None:
         self.nodes: list[LexborNode] = []
-        self.looks: list[Look] = []
+        self.looks: list[ElementSignature] = []
         self.parents: list[int] = []
         self.indexes: list[int] = []
         self.own_texts: list[int] = []

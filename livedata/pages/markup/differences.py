@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from livedata.pages.markup.shortest import Block, Budget, blocks
+from livedata.pages.markup.shortest import Block, StepBudget, blocks
 from livedata.pages.markup.texts import unchanged, unfolding
 
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -19,7 +19,7 @@ _CHARACTERS_A_STEP: Final = 4
 """To find the words among so many characters takes as long as a step."""
 
 
-def difference(before: str, after: str, budget: Budget) -> Markup:
+def difference(before: str, after: str, budget: StepBudget) -> Markup:
     """A text with what left it in ``del`` and what came in ``ins``.
 
     What a page cannot afford any more is shown whole: all that was there, and all that is.
@@ -53,7 +53,7 @@ def _within(text: str, at: int) -> bool:
     return around is not None and around.end() > 1
 
 
-def _marked(before: str, after: str, budget: Budget) -> Iterator[str]:
+def _marked(before: str, after: str, budget: StepBudget) -> Iterator[str]:
     found = None
     if budget.spend((len(before) + len(after)) // _CHARACTERS_A_STEP):
         old, new = _PARTS.findall(before), _PARTS.findall(after)

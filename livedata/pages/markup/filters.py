@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from livedata.model.row import Scalar
 from livedata.pages.markup.differences import difference
-from livedata.pages.markup.shortest import Budget
+from livedata.pages.markup.shortest import StepBudget
 from livedata.pages.markup.texts import BEGINNING, cut, is_address, unfolding
 from livedata.services.browsing.words import words
 
@@ -38,7 +38,7 @@ def add_to(environment: Environment) -> None:
 
 def for_a_page() -> dict[str, Callable[..., Markup]]:
     """What the templates of one page call, whose texts are compared within one budget."""
-    return {"between": partial(between, Budget())}
+    return {"between": partial(between, StepBudget())}
 
 
 @lru_cache(maxsize=256)  # the rows that one Run wrote all have its moment
@@ -67,7 +67,7 @@ def cell(value: Scalar, reason: str | None = None) -> str:
     return count(value)
 
 
-def between(budget: Budget, before: Scalar, after: Scalar, was_there: bool) -> Markup:
+def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) -> Markup:
     """What stood in a cell and what stands there: texts with what changed within them."""
     if not was_there:
         return Markup(f"<ins>{cell(after)}</ins>")  # noqa: S704  (escaped)

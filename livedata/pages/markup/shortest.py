@@ -17,7 +17,7 @@ class Block(NamedTuple):
     size: int
 
 
-class Budget:
+class StepBudget:
     """The steps that comparing may still take; whoever finds it empty shows texts whole."""
 
     __slots__ = ("left",)
@@ -31,7 +31,9 @@ class Budget:
         return self.left > 0
 
 
-def blocks(old: Sequence[str], new: Sequence[str], budget: Budget, most: int) -> list[Block] | None:
+def blocks(
+    old: Sequence[str], new: Sequence[str], budget: StepBudget, most: int
+) -> list[Block] | None:
     """What both have, in order; None if that is less than half of them, or costs too much.
 
     It takes at most `most` steps, and no more than the budget has.

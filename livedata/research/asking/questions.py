@@ -39,7 +39,7 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
     refused: Limit | None = None
 
 
-class Asked(Struct, frozen=True):
+class AskedQuestion(Struct, frozen=True):
     """A question with its digest, and its answer if there was one before, as it was recorded."""
 
     question: Question
@@ -48,7 +48,7 @@ class Asked(Struct, frozen=True):
     recalled: RecordedAnswer | None = None
     body: str = ""
 
-    def with_requests(self, requests: int) -> Asked:
+    def with_requests(self, requests: int) -> AskedQuestion:
         """The same, to be asked at most so many times until the answer is valid."""
         return replace(self, question=replace(self.question, requests=requests))
 
@@ -79,7 +79,7 @@ def question_digest(question: Question, model: str) -> str:
     return request_digest(HARNESS_VERSION, model, *asked)
 
 
-async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
+async def prepare(journal: Journal, model: Model, question: Question) -> AskedQuestion:
     """A question, looked up among earlier answers."""
     kind = _KINDS[question.kind]
     digest = question_digest(question, model.name)
@@ -87,7 +87,7 @@ async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
     recalled = None if body is None else msgspec.json.decode(body, type=RecordedAnswer)
     if recalled is not None and recalled.answer is None:
         recalled = None
-    return Asked(question, kind, digest, recalled, body or "")
+    return AskedQuestion(question, kind, digest, recalled, body or "")
 
 
 def keep_refusal(
@@ -100,7 +100,7 @@ def keep_refusal(
     )
 
 
-async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) -> Answered:
+async def ask(journal: Journal, model: Model, asked: AskedQuestion, step: ResearchStep) -> Answered:
     """The answer, recorded with `step`. Raises RunOver if it may not be asked for any more."""
     if asked.recalled is not None:
         # The very same body, so that it is kept once.
@@ -138,7 +138,7 @@ def _recorded(answer: ModelAnswer, model: Model) -> RecordedAnswer:
 
 def _keep(
     journal: Journal,
-    asked: Asked,
+    asked: AskedQuestion,
     step: ResearchStep,
     body: object,
     *,

@@ -15,7 +15,7 @@ from livedata.research.providers.http_client import http_client
 from livedata.research.providers.model_on_demand import ModelOnDemand
 from livedata.research.providers.searxng import SearXNG
 from livedata.research.providers.tavily import Tavily
-from livedata.research.providers.web_search import Provider, WebSearch
+from livedata.research.providers.web_search import SearchProvider, WebSearch
 
 
 class Providers(Struct, frozen=True):
@@ -40,7 +40,7 @@ def _search(settings: ResearchSettings, client: httpx2.AsyncClient) -> Search | 
     return None if provider is None else WebSearch(provider, client, settings.model_seconds)
 
 
-def _provider(settings: ResearchSettings) -> Provider | None:
+def _provider(settings: ResearchSettings) -> SearchProvider | None:
     match settings.search:
         case "tavily":
             return Tavily(settings.search_key, settings.search_url)

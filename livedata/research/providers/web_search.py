@@ -36,7 +36,7 @@ class SearchResults(Struct, frozen=True):
     credits: float | None
 
 
-class Provider(Protocol):
+class SearchProvider(Protocol):
     """How one provider is asked, and how its answer is read."""
 
     @property
@@ -65,7 +65,9 @@ class Provider(Protocol):
 class WebSearch:
     """A search with one provider, for one Run on its loop."""
 
-    def __init__(self, provider: Provider, client: httpx2.AsyncClient, seconds: float) -> None:
+    def __init__(
+        self, provider: SearchProvider, client: httpx2.AsyncClient, seconds: float
+    ) -> None:
         self._provider = provider
         self._client = client
         self._seconds = seconds

@@ -10,7 +10,7 @@ from livedata.model.harvest import PageJudgement, PageKind
 from livedata.rules.diagnosis.known_rows import RowTexts, count_rows
 
 if TYPE_CHECKING:
-    from livedata.extraction.page_text import PageText
+    from livedata.extraction.page_text import VisibleText
 
 LEAST: Final = 2
 """The text of one row may be anywhere by chance."""
@@ -109,7 +109,7 @@ def _enough(rows: int, known: int) -> bool:
     return rows >= LEAST and rows >= SHARE * known
 
 
-def classify_page(page: PageText, title: str | None) -> PageKind | None:
+def classify_page(page: VisibleText, title: str | None) -> PageKind | None:
     """The kind of a page by its words; None if it shows no sign of any."""
     text = page.text
     words = f"{title or ''} {text}"

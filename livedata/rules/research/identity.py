@@ -16,7 +16,7 @@ Scope = tuple[tuple[str, str], ...]
 """(label, folded value) of each scope field, sorted."""
 
 
-class Candidate(Struct, frozen=True):
+class ClaimedIdentity(Struct, frozen=True):
     """What a row says of its own identity: its name, and its folded official address if any."""
 
     name: str
@@ -52,7 +52,7 @@ class Entities:
     def __getitem__(self, key: str) -> KnownEntity:
         return self._by_key[key]
 
-    def resolve(self, candidate: Candidate) -> Resolved | Ambiguous:
+    def resolve(self, candidate: ClaimedIdentity) -> Resolved | Ambiguous:
         """The entity that a row stands for, which knows its name and address from now on."""
         keys = self._named(candidate) or self._at_address(candidate)
         if len(keys) > 1:
@@ -62,7 +62,7 @@ class Entities:
             return Resolved(keys[0], minted=False)
         return self._mint(candidate)
 
-    def _named(self, candidate: Candidate) -> list[str]:
+    def _named(self, candidate: ClaimedIdentity) -> list[str]:
         """The entities of this name, except those that live at other addresses only."""
         name = fold_name(candidate.name, self._kind)
         keys = self._by_name.get((candidate.scope, name), [])
@@ -74,7 +74,7 @@ class Entities:
             return False
         return not any(same_place(url, known, self._kind) for known in urls)
 
-    def _at_address(self, candidate: Candidate) -> list[str]:
+    def _at_address(self, candidate: ClaimedIdentity) -> list[str]:
         """The entities of this address, if a name of theirs resembles the new one."""
         if candidate.url is None:
             return []
@@ -86,7 +86,7 @@ class Entities:
             if any(share_a_word(name, known) for known in self._by_key[key].names)
         ]
 
-    def _mint(self, candidate: Candidate) -> Resolved | Ambiguous:
+    def _mint(self, candidate: ClaimedIdentity) -> Resolved | Ambiguous:
         name = fold_name(candidate.name, self._kind)
         # An address that another entity was named after does not tell this one apart.
         anchors = [anchor for anchor in (candidate.url, name) if anchor is not None]
@@ -100,7 +100,7 @@ class Entities:
                 return Resolved(key, minted=True)
         return Ambiguous(sorted(keys))
 
-    def _learn(self, key: str, candidate: Candidate) -> None:
+    def _learn(self, key: str, candidate: ClaimedIdentity) -> None:
         entity = self._by_key[key]
         names = _with(entity.names, fold_name(candidate.name, self._kind))
         urls = entity.urls if candidate.url is None else _with(entity.urls, candidate.url)

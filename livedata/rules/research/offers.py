@@ -47,14 +47,14 @@ class SupportedRow(Struct, frozen=True):
     cells: tuple[SupportedCell, ...] = field(default_factory=tuple)
 
 
-class Page(Struct, frozen=True):
+class SearchablePage(Struct, frozen=True):
     """A page with its words, in which quotes are looked for."""
 
     text: PageText
     words: PageWords
 
 
-def judge_row(row: OfferedRow, page: Page, plan: Plan) -> SupportedRow | RowFault:
+def judge_row(row: OfferedRow, page: SearchablePage, plan: Plan) -> SupportedRow | RowFault:
     """The row as far as the page supports it, or the first reason why it does not."""
     if not fold_name(row.name, plan.kind) or len(row.name) > LONGEST_NAME:
         return "invalid_name"
@@ -77,7 +77,9 @@ def judge_row(row: OfferedRow, page: Page, plan: Plan) -> SupportedRow | RowFaul
     )
 
 
-def _judge_cell(attribute: Attribute, offered: Sequence[OfferedCell], page: Page) -> SupportedCell:
+def _judge_cell(
+    attribute: Attribute, offered: Sequence[OfferedCell], page: SearchablePage
+) -> SupportedCell:
     cell = next((cell for cell in offered if cell.attribute == attribute.label), None)
     if cell is None:
         return SupportedCell(reason="unknown")
@@ -92,7 +94,9 @@ def _judge_cell(attribute: Attribute, offered: Sequence[OfferedCell], page: Page
     return SupportedCell(value=value, quote=quote.text)
 
 
-def _scope(row: OfferedRow, cells: Sequence[SupportedCell], page: Page, plan: Plan) -> Scope | None:
+def _scope(
+    row: OfferedRow, cells: Sequence[SupportedCell], page: SearchablePage, plan: Plan
+) -> Scope | None:
     """The folded value of each scope field; None if one is missing or not on the page."""
     quoted = {
         attribute.label: cell.value for attribute, cell in zip(plan.attributes, cells, strict=True)
@@ -102,7 +106,7 @@ def _scope(row: OfferedRow, cells: Sequence[SupportedCell], page: Page, plan: Pl
     return tuple(sorted(values.items())) if all(values.values()) else None
 
 
-def _official_url(row: OfferedRow, page: Page, plan: Plan) -> str | None:
+def _official_url(row: OfferedRow, page: SearchablePage, plan: Plan) -> str | None:
     """The folded official address, if words of its link hold the name, or the page is there."""
     number, links = row.official_url, page.text.links
     if number is None or not 0 <= number < len(links):
@@ -115,7 +119,7 @@ def _official_url(row: OfferedRow, page: Page, plan: Plan) -> str | None:
     return url if at_home or holds_words(text, row.name) else None
 
 
-def _alias(alias: str, page: Page) -> str | None:
+def _alias(alias: str, page: SearchablePage) -> str | None:
     """An alias that the page shows."""
     shown = without_marks(alias)
     return shown if 0 < len(shown.strip()) <= LONGEST_NAME and page.words.holds(shown) else None

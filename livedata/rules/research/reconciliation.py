@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold
-from livedata.rules.research.identity import Ambiguous, Candidate, Entities
+from livedata.rules.research.identity import Ambiguous, ClaimedIdentity, Entities
 from livedata.rules.research.offers import SupportedCell, SupportedRow
 
 MOST_ROWS = 1000
@@ -81,7 +81,7 @@ def reconcile(offers: Sequence[Offer], entities: Entities) -> Reconciliation:
     # Those with an address first: a name alone is then known to belong to it.
     for offer in sorted(offers, key=lambda offer: offer.row.url is None):
         row = offer.row
-        resolved = entities.resolve(Candidate(row.name, row.url, row.scope))
+        resolved = entities.resolve(ClaimedIdentity(row.name, row.url, row.scope))
         if isinstance(resolved, Ambiguous):
             keys[offer.candidate] = resolved
         else:

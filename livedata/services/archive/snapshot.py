@@ -39,7 +39,7 @@ def _changes(reader: Reader, dataset: DatasetRef) -> Iterator[Change]:
     # Page by page: the history of a large dataset does not fit into memory at once.
     after: int | None = 0
     while after is not None:
-        window = feed.Window(after, dataset.head, PAGE)
+        window = feed.RevisionFilter(after, dataset.head, PAGE)
         page: ChangePage = orjson.loads(feed.page(reader, dataset.id, dataset.fields, window))
         yield from page["data"]
         after = page["nextAfter"]

@@ -29,7 +29,7 @@ from livedata.store.database.store import Database
 from livedata.store.notices import outbox
 
 
-class Report(Struct, frozen=True):
+class AuditReport(Struct, frozen=True):
     """The number of records that were checked, and one sentence for each problem."""
 
     datasets: int
@@ -38,7 +38,7 @@ class Report(Struct, frozen=True):
     problems: list[str]
 
 
-def check_store(db: Database) -> Report:
+def check_store(db: Database) -> AuditReport:
     """Check the whole store, in one read transaction.
 
     Raises StoreUnavailable if it cannot be reached. A store whose file is damaged is not checked
@@ -49,7 +49,7 @@ def check_store(db: Database) -> Report:
         damage = reader.damage()
         damage = damage or [str(damaged) for damaged in reader.unreadable()]
         if damage:
-            return Report(0, 0, 0, damage)
+            return AuditReport(0, 0, 0, damage)
         misshapen = [str(damaged) for damaged in wrong_json(reader, cells=False)]
         judge = _Judge(reader, reader.dangling())
         try:
@@ -70,7 +70,7 @@ def check_store(db: Database) -> Report:
             if not misshapen:
                 raise
         judge.problems.extend(map(str, wrong_values(reader)))
-    return Report(judge.datasets, judge.rows, judge.revisions, [*misshapen, *judge.problems])
+    return AuditReport(judge.datasets, judge.rows, judge.revisions, [*misshapen, *judge.problems])
 
 
 class _Book(Struct, frozen=True):

@@ -28,7 +28,7 @@ PART = 10_000
 _NEVER_READ = "has cells that were read, but no observation"
 
 
-class Page(NamedTuple):
+class ObservedTexts(NamedTuple):
     """An observation: whose it is, and its texts, item -> position -> text."""
 
     dataset: DatasetId
@@ -56,7 +56,7 @@ class Named:
         """There is such an observation."""
         self._sums[dataset] += _number(observation)
 
-    def name(self, revision: RevisionRow, observation: ObservationId, page: Page) -> None:
+    def name(self, revision: RevisionRow, observation: ObservationId, page: ObservedTexts) -> None:
         """A revision names an observation; those of one Run come together."""
         if self._run != (revision.dataset_id, revision.run_id):
             self._end_run()
@@ -82,7 +82,7 @@ class EvidenceJudge:
         self._reader = reader
         self._layouts = layouts
         self._named = named
-        self._kept: OrderedDict[ObservationId, Page | None] = OrderedDict()
+        self._kept: OrderedDict[ObservationId, ObservedTexts | None] = OrderedDict()
 
     def problems(self) -> Iterator[tuple[RevisionRow, str]]:
         """The revisions whose cells do not rest on what they name, and why."""
@@ -141,7 +141,7 @@ class EvidenceJudge:
                 names.append(column["name"])
         return names
 
-    def _page(self, observation: ObservationId) -> Page | None:
+    def _page(self, observation: ObservationId) -> ObservedTexts | None:
         if observation in self._kept:
             return self._kept[observation]
         self._kept[observation] = page = _load(self._reader, observation)
@@ -155,12 +155,12 @@ def _number(observation: ObservationId) -> int:
     return int.from_bytes(b"\1" + observation)
 
 
-def _load(reader: Reader, observation: ObservationId) -> Page | None:
+def _load(reader: Reader, observation: ObservationId) -> ObservedTexts | None:
     row = observations.observation(reader, observation)
     if row is None:
         return None
     dataset, run, text = row
-    return Page(dataset, run, records.entries(text) or {})
+    return ObservedTexts(dataset, run, records.entries(text) or {})
 
 
 def _unnamed(reader: Reader, dataset: DatasetId) -> Iterator[ObservationId]:

@@ -280,7 +280,7 @@ def positions(mask: int) -> list[int]:
     return [position for position in range(mask.bit_length()) if mask >> position & 1]
 
 
-def writer_problem(run: RunId, writer: streams.Writer, dataset: DatasetId) -> str | None:
+def writer_problem(run: RunId, writer: streams.WritingRun, dataset: DatasetId) -> str | None:
     """The problem of the Run that a record of `dataset` names as its writer, if any."""
     if writer.dataset != dataset:
         return f"names the Run {run.hex()}, which its dataset does not have"

@@ -22,7 +22,7 @@ from livedata.store.schedules import LateFires, Skipping
 DAY = 86_400_000_000
 
 
-class Worker(Struct, frozen=True):
+class WorkerProcess(Struct, frozen=True):
     """A process with Runs; `live` tells whether it is known, or may be thought, to be alive."""
 
     holder: str
@@ -47,7 +47,7 @@ class Vitals(Struct, frozen=True):
     now: Micros
     size: int
     growth: Sequence[DatasetGrowth]
-    workers: Sequence[Worker]
+    workers: Sequence[WorkerProcess]
     queued: int
     oldest: Micros | None
     late: LateFires | None
@@ -98,11 +98,11 @@ def _of(growth: Mapping[DatasetId, Growth], dataset: DatasetId) -> Growth:
     return growth.get(dataset, Growth(0, 0))
 
 
-def _workers(reader: Reader) -> list[Worker]:
+def _workers(reader: Reader) -> list[WorkerProcess]:
     lost = leases.lost(reader)
     return [
         # A lease is renewed for a fixed time, so its end tells when that was.
-        Worker(
+        WorkerProcess(
             work.holder, work.runs, work.since, Micros(work.until - LEASE), work.holder not in lost
         )
         for work in vitals.work(reader)

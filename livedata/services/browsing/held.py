@@ -15,7 +15,7 @@ from livedata.services.run_view import RunView
 from livedata.store.browsing.lines import aliases
 
 
-class ChangedCell(Struct, frozen=True):
+class HeldCellChange(Struct, frozen=True):
     """A cell that would change; `covered` if a hand edit would go on to cover it."""
 
     label: str
@@ -24,13 +24,13 @@ class ChangedCell(Struct, frozen=True):
     covered: bool
 
 
-class ChangedRow(Struct, frozen=True):
+class HeldRowChange(Struct, frozen=True):
     """A row that would change: how, and in which cells; `row` is its id, None of a new one."""
 
     kind: RevisionKind
     row: str | None
     name: str
-    cells: Sequence[ChangedCell]
+    cells: Sequence[HeldCellChange]
 
 
 class HeldChanges(Struct, frozen=True):
@@ -41,7 +41,7 @@ class HeldChanges(Struct, frozen=True):
     gone: int
     unchanged: int
     before: int
-    rows: Sequence[ChangedRow]
+    rows: Sequence[HeldRowChange]
 
     @property
     def after(self) -> int:
@@ -76,16 +76,16 @@ def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
 
 def _rows(
     revisions: Sequence[RowChange], names: Mapping[str, str], labels: Sequence[str]
-) -> Iterator[ChangedRow]:
+) -> Iterator[HeldRowChange]:
     for change in revisions:
         name = names.get(change.key, change.key)
         row = None if change.row is None else ids.format_uuid(change.row.id)
-        yield ChangedRow(change.kind, row, name, list(_cells(change, labels)))
+        yield HeldRowChange(change.kind, row, name, list(_cells(change, labels)))
 
 
-def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ChangedCell]:
+def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[HeldCellChange]:
     if change.kind == "missing":
         return
     for position in sorted(change.changed):
         after, covered = change.cells.source(position)[0], position in change.cells.overrides
-        yield ChangedCell(labels[position], change.before(position), after, covered)
+        yield HeldCellChange(labels[position], change.before(position), after, covered)

@@ -19,7 +19,7 @@ from livedata.store.browsing.lines import names
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
-from livedata.store.feed import Window
+from livedata.store.feed import RevisionFilter
 
 ON_A_PAGE: Final = 50
 _LOOKED_AT: Final = 1_000
@@ -94,7 +94,7 @@ def last_ends(
 
 def _window(
     reader: Reader, dataset: DatasetId, fields: Fields, head: int, wanted: Narrowing
-) -> Window:
+) -> RevisionFilter:
     if wanted.field is not None and wanted.field not in fields.columns:
         raise Invalid("field is no column of this dataset.")
     after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
@@ -104,7 +104,7 @@ def _window(
     if wanted.run is not None:
         first, last = feed.of_run(reader, dataset, wanted.run)
         after, through = max(after, first - 1), min(through, last)
-    return Window(
+    return RevisionFilter(
         after=after,
         through=through,
         limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,

@@ -32,7 +32,7 @@ class Development(Struct, frozen=True):
     points: Sequence[Point]
 
 
-class Report(Struct, frozen=True):
+class DatasetReport(Struct, frozen=True):
     """A dataset with its first rows and its last changes; `names` has the name of each changed row.
 
     `more_rows` and `more_changes` say that there are more. `ends` counts the Runs by their end.
@@ -49,7 +49,7 @@ class Report(Struct, frozen=True):
     developments: Sequence[Development]
 
 
-def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) -> Report:
+def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) -> DatasetReport:
     """The report of a dataset. Raises NotFound."""
     shown = queries.dataset(db, owner, dataset)
     rows = list(islice(queries.every_row(db, owner, dataset), MOST_ROWS + 1))
@@ -66,7 +66,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
     moment = format_timestamp(since)
     seen = {row["id"]: row["observedAt"] for row in rows}
     (runs,) = last_ends(db, owner, [dataset], _RUNS)
-    return Report(
+    return DatasetReport(
         dataset=shown,
         since=moment,
         rows=rows[:MOST_ROWS],

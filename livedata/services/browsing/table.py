@@ -15,7 +15,7 @@ from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
 from livedata.services.browsing.words import words
 from livedata.store import datasets, rows
-from livedata.store.browsing.lines import Candidate, Line, candidates, lines, newest
+from livedata.store.browsing.lines import CandidateRow, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -32,18 +32,18 @@ _TOO_LONG: Final = (
     "read for a page. Show its newest rows, narrow them by status, or sort an export of it."
 )
 
-Sorting = Callable[[Candidate], Scalar]
+Sorting = Callable[[CandidateRow], Scalar]
 """What a row is sorted by."""
 
 
-class Place(Struct, frozen=True):
+class PageCursor(Struct, frozen=True):
     """The last row of a page: what it was sorted by, and its id."""
 
     by: Scalar
     row: str
 
 
-class Wish(Struct, frozen=True):
+class TableQuery(Struct, frozen=True):
     """What a person wants to see of a table.
 
     `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds;
@@ -57,7 +57,7 @@ class Wish(Struct, frozen=True):
     status: RowStatus | None = None
     stale: bool = False
     unreadable: bool = False
-    after: Place | None = None
+    after: PageCursor | None = None
 
     @property
     def only(self) -> RowFilter:
@@ -70,10 +70,10 @@ class TablePage(Struct, frozen=True):
     """The lines of a page, and the place from which the next one goes on."""
 
     lines: Sequence[Line]
-    end: Place | None
+    end: PageCursor | None
 
 
-def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: Wish) -> TablePage:
+def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: TableQuery) -> TablePage:
     """A page of the rows of a dataset; it may be short, or empty, where long texts are looked at.
 
     Raises NotFound, and Invalid for a table with too much text to be sorted.
@@ -99,7 +99,9 @@ def full_rows(
 class _Looking:
     """What is found of a wish in the rows of a table: no index has the texts of cells."""
 
-    def __init__(self, reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> None:
+    def __init__(
+        self, reader: Reader, dataset: DatasetId, fields: Fields, wish: TableQuery
+    ) -> None:
         self._reader = reader
         self._dataset = dataset
         self._wish = wish
@@ -108,7 +110,7 @@ class _Looking:
         self._by = _sorting(fields, wish, self._names)
         self._left = _LOOKED_AT
 
-    def newest(self) -> tuple[list[Place], Place | None]:
+    def newest(self) -> tuple[list[PageCursor], PageCursor | None]:
         """The rows of a page by the index of the store, however long the table is.
 
         With the place after which others may be: the last one looked at.
@@ -117,7 +119,7 @@ class _Looking:
         before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
         limit = None if self._wish.search or self._wish.stale else ON_A_PAGE + 1
         only = self._wish.only
-        places: list[Place] = []
+        places: list[PageCursor] = []
         for row in newest(self._reader, self._dataset, only, before, limit):
             if self._left <= 0:
                 return places, after
@@ -129,7 +131,7 @@ class _Looking:
             after = self._place(row)
         return places, None
 
-    def sorted(self) -> tuple[list[Place], Place | None]:
+    def sorted(self) -> tuple[list[PageCursor], PageCursor | None]:
         """The rows of a page after the place of the page before. Raises Invalid."""
         descends, after = self._wish.descending, self._wish.after
         placed = ((_order(place, descends=descends), place) for place in self._wished())
@@ -141,40 +143,40 @@ class _Looking:
         shown = first[:ON_A_PAGE]
         return shown, shown[-1] if len(first) > len(shown) else None
 
-    def _wished(self) -> Iterator[Place]:
+    def _wished(self) -> Iterator[PageCursor]:
         for row in candidates(self._reader, self._dataset, self._wish.only):
             if self._left <= 0:
                 raise Invalid(_TOO_LONG)
             if self._wants(row):
                 yield self._place(row)
 
-    def _place(self, row: Candidate) -> Place:
-        return Place(self._by(row), ids.format_uuid(row.id))
+    def _place(self, row: CandidateRow) -> PageCursor:
+        return PageCursor(self._by(row), ids.format_uuid(row.id))
 
-    def _wants(self, row: Candidate) -> bool:
+    def _wants(self, row: CandidateRow) -> bool:
         """Whether a person wishes to see a row; it has been looked at then."""
         self._left -= row.size
         if self._wish.stale and not self._has_moved(row):
             return False
         return not self._searched or self._holds(row)
 
-    def _has_moved(self, row: Candidate) -> bool:
+    def _has_moved(self, row: CandidateRow) -> bool:
         edited = row.edited
         # Each of them is compared with what a revision of this row has.
         self._left -= row.size * len(edited)
         return any(moved_in(self._reader, row.id, edited))
 
-    def _holds(self, row: Candidate) -> bool:
+    def _holds(self, row: CandidateRow) -> bool:
         values = (self._names.get(row.key, row.key), *row.values)
         texts = (words(value).casefold() for value in values if value is not None)
         return any(self._searched in text for text in texts)
 
 
-def _raw(place: Place) -> RowId:
+def _raw(place: PageCursor) -> RowId:
     return RowId(ids.raw_id(place.row))
 
 
-def _order(place: Place, *, descends: bool) -> tuple[Any, ...]:
+def _order(place: PageCursor, *, descends: bool) -> tuple[Any, ...]:
     """What rows are ordered by: their values; an empty cell comes last, and older rows first."""
     value, number = place.by, int.from_bytes(_raw(place))
     if descends:
@@ -182,7 +184,7 @@ def _order(place: Place, *, descends: bool) -> tuple[Any, ...]:
     return value is None, _rank(value), number
 
 
-def _sorting(fields: Fields, wish: Wish, names: Mapping[str, str]) -> Sorting:
+def _sorting(fields: Fields, wish: TableQuery, names: Mapping[str, str]) -> Sorting:
     """What a row is sorted by."""
     match wish.sort:
         case None:

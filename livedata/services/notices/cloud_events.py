@@ -39,7 +39,7 @@ def event_of(
         with db.reading() as reader:
             fields = datasets.ref(reader, notice.owner, dataset).fields
             # Revisions never change, so each try tells the same.
-            part = feed.Window(window.after, window.through, MOST_CHANGES)
+            part = feed.RevisionFilter(window.after, window.through, MOST_CHANGES)
             page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, part)))
             data["changes"] = list(ChangesByName.of(reader, dataset).lines(page))
         data["moreChanges"] = window.through - window.after - len(data["changes"])

@@ -118,7 +118,7 @@ def _entry(
     reader: Reader, dataset: DatasetId, head: FeedHead, names: ChangesByName, run: RunChanges
 ) -> Entry:
     fields = datasets.ref(reader, head.owner, dataset).fields
-    window = feed.Window(run.last - run.count, run.last, MOST_LINES)
+    window = feed.RevisionFilter(run.last - run.count, run.last, MOST_LINES)
     page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, window)))
     lines = list(names.lines(page))
     return Entry(

@@ -22,7 +22,7 @@ from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
 from livedata.store.notices import notices, outbox
 from livedata.store.notices.notices import Concerned, Notice, Quiet
-from livedata.store.notices.outbox import Stream, Window
+from livedata.store.notices.outbox import RevisionRange, Stream
 
 
 class _Event(Struct, frozen=True):
@@ -30,7 +30,7 @@ class _Event(Struct, frozen=True):
 
     kind: str
     sentence: str
-    window: Window | None = None
+    window: RevisionRange | None = None
 
 
 def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
@@ -145,7 +145,7 @@ def _of_accepted(known: Stream, dataset: Concerned, outcome: RunOutcome) -> Iter
     # Its revisions are the last of the feed: nobody else writes until the transaction ends.
     if count := new + changed + gone:
         sentence = events.changes(name, new, changed, gone, outcome.covered)
-        yield _Event("changes", sentence, Window(dataset.head - count, dataset.head))
+        yield _Event("changes", sentence, RevisionRange(dataset.head - count, dataset.head))
     if outcome.oddities:
         yield _Event("odd", events.odd(name, outcome.oddities))
 

@@ -25,7 +25,7 @@ LONGEST_NAME = 120
 _SECRET_BYTES = 32
 
 
-class Wish(Struct, frozen=True):
+class SubscriptionRequest(Struct, frozen=True):
     """What a person asks for: to be told of kinds, by a channel, of some datasets or of all."""
 
     name: str
@@ -37,7 +37,9 @@ class Wish(Struct, frozen=True):
     silent_for: Micros | None
 
 
-def add(store: Store, owner: OwnerName, wish: Wish, *, first_credits: int = 0) -> Notice:
+def add(
+    store: Store, owner: OwnerName, wish: SubscriptionRequest, *, first_credits: int = 0
+) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
     A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed,
@@ -120,7 +122,7 @@ def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     raise NotFound(f"There is no notice {name!r}{hint}")
 
 
-def _notice(owner: OwnerName, wish: Wish, now: Micros) -> Notice:
+def _notice(owner: OwnerName, wish: SubscriptionRequest, now: Micros) -> Notice:
     secret = None
     if wish.channel == "webhook":
         secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()

@@ -10,7 +10,7 @@ from livedata.model.research.record import ResearchStep
 from livedata.rules.changes.research_checks import judge_research
 from livedata.services import attempts
 from livedata.services.attempts import Attempt
-from livedata.services.commit import AcceptancePolicy, Reading
+from livedata.services.commit import AcceptancePolicy, JudgedHarvest
 from livedata.services.notices import telling
 from livedata.services.research.harvest import harvest_of, output_facts, research_facts
 from livedata.store import rows, runs
@@ -35,7 +35,7 @@ def finish_research(
         facts = research_facts(harvest, recipe, rows.current(reader, attempt.dataset))
     with store.writing() as writer:
         end, completed_at = attempts.close(
-            writer, attempt, Reading(recipe, harvest, facts, verdict), policy
+            writer, attempt, JudgedHarvest(recipe, harvest, facts, verdict), policy
         )
         step.ended = Micros(max(ids.now(), started))
         step.status = "succeeded" if end.deltas else "cancelled"

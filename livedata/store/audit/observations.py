@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from livedata.model.ids import DatasetId, ObservationId, RunId
-from livedata.store.audit.streams import Writer
+from livedata.store.audit.streams import WritingRun
 from livedata.store.database.backend import Reader, Row
 from livedata.store.database.statements import selected
 
@@ -19,7 +19,7 @@ class ObservationRow(NamedTuple):
     run_id: RunId
     source_url: str
     entries: str
-    writer: Writer
+    writer: WritingRun
 
 
 _OBSERVATIONS = f"""
@@ -37,7 +37,7 @@ FROM observations o LEFT JOIN runs r ON r.id = o.run_id
 def observations(reader: Reader) -> Iterator[ObservationRow]:
     """Every observation."""
     for row in reader.each(_OBSERVATIONS):
-        yield ObservationRow._make((*row[:-2], Writer(*row[-2:])))
+        yield ObservationRow._make((*row[:-2], WritingRun(*row[-2:])))
 
 
 def observation(reader: Reader, key: ObservationId) -> Row | None:

@@ -13,7 +13,7 @@ KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item", "e
 """What a row and its last revision both have."""
 
 
-class Writer(NamedTuple):
+class WritingRun(NamedTuple):
     """The Run that a record names as its writer; both are None if there is no such Run."""
 
     dataset: DatasetId | None
@@ -64,7 +64,7 @@ class RowRow(NamedTuple):
     source_url: str
     observed_by: RunId | None
     observed_url: str | None
-    writers: set[tuple[RunId, Writer]]
+    writers: set[tuple[RunId, WritingRun]]
     kept: tuple[object, ...]
     v_kept: tuple[object, ...]
 
@@ -96,7 +96,7 @@ class RevisionRow(NamedTuple):
     actor_owner: str | None
     request_id: str | None
     request_hash: bytes | None
-    writer: Writer
+    writer: WritingRun
 
 
 class RunRow(NamedTuple):
@@ -262,7 +262,7 @@ def rows(reader: Reader) -> Iterator[RowRow]:
     plain, first, last = map(RowRow._fields.index, ("writers", "first_run_id", "last_run_id"))
     for row in reader.each(_ROWS):
         names, kept = row[plain : plain + 4], row[plain + 4 :]
-        writers = {(row[first], Writer(*names[:2])), (row[last], Writer(*names[2:]))}
+        writers = {(row[first], WritingRun(*names[:2])), (row[last], WritingRun(*names[2:]))}
         halves = kept[: len(KEPT)], kept[len(KEPT) :]
         yield RowRow._make((*row[:plain], writers, *halves))
 
@@ -286,7 +286,7 @@ def in_order_of_the_feed(reader: Reader) -> Iterator[RevisionRow]:
 
 def _revisions(reader: Reader, order: str) -> Iterator[RevisionRow]:
     for row in reader.each(f"{_REVISIONS} ORDER BY {order}"):
-        yield RevisionRow._make((*row[:-2], Writer(*row[-2:])))
+        yield RevisionRow._make((*row[:-2], WritingRun(*row[-2:])))
 
 
 def feed(reader: Reader) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.store.database.backend import Reader
 
 
-class Work(Struct, frozen=True):
+class LeasedRuns(Struct, frozen=True):
     """What one process has: so many Runs, the first since a moment, leased until another."""
 
     holder: str
@@ -72,14 +72,14 @@ def oldest_open(reader: Reader) -> Micros | None:
     return moment
 
 
-def work(reader: Reader) -> list[Work]:
+def work(reader: Reader) -> list[LeasedRuns]:
     """Every process that has Runs."""
     rows = reader.rows(
         "SELECT lease_owner, count(*), min(started_at), max(lease_until) FROM runs "
         "WHERE status = 'running' AND lease_owner IS NOT NULL AND lease_until IS NOT NULL "
         "GROUP BY lease_owner ORDER BY lease_owner"
     )
-    return [Work(*row) for row in rows]
+    return [LeasedRuns(*row) for row in rows]
 
 
 def datasets(reader: Reader) -> list[tuple[DatasetId, str, str]]:

@@ -35,7 +35,7 @@ _TEXTS = slice(5, None)
 """The columns of a line that have texts of any length."""
 
 
-class Candidate(Struct, frozen=True):
+class CandidateRow(Struct, frozen=True):
     """A row that a page may show, with the texts that are kept of its values and hand edits."""
 
     id: RowId
@@ -85,7 +85,7 @@ def newest(
     only: RowFilter,
     before: tuple[Micros, str] | None,
     limit: int | None,
-) -> Iterator[Candidate]:
+) -> Iterator[CandidateRow]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen.
 
     Without a limit all of them, for a reader who stops.
@@ -93,13 +93,13 @@ def newest(
     where, values = rows.where(dataset, only, before)
     most = "" if limit is None else " LIMIT :limit"
     sql = f"{_CANDIDATE} {where} ORDER BY updated_at DESC, id DESC{most}"
-    return starmap(Candidate, reader.page(sql, **values, limit=limit))
+    return starmap(CandidateRow, reader.page(sql, **values, limit=limit))
 
 
-def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[Candidate]:
+def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[CandidateRow]:
     """All of them, in no order, for a reader who may stop."""
     where, values = rows.where(dataset, only)
-    return starmap(Candidate, reader.page(f"{_CANDIDATE} {where}", **values))
+    return starmap(CandidateRow, reader.page(f"{_CANDIDATE} {where}", **values))
 
 
 def lines(

@@ -49,7 +49,7 @@ class Head(Struct, frozen=True):
     due_at: Micros | None
 
 
-class Window(Struct, frozen=True):
+class RevisionRange(Struct, frozen=True):
     """The revisions that a message is about: after < sequence <= through."""
 
     after: int
@@ -63,7 +63,7 @@ class Message(Struct, frozen=True):
     sequence: int
     kind: str
     data: dict[str, Any]
-    window: Window | None
+    window: RevisionRange | None
     created_at: Micros
 
 
@@ -112,7 +112,7 @@ def put(
     dataset: DatasetId,
     kind: str,
     data: object,
-    window: Window | None,
+    window: RevisionRange | None,
     now: Micros,
 ) -> None:
     """Put a message at the end of a stream that is kept."""
@@ -219,7 +219,7 @@ def first(reader: Reader, head: Head) -> Message | None:
     if row is None:
         return None
     key, sequence, kind, data, after, through, created_at = row
-    window = None if after is None else Window(after, through)
+    window = None if after is None else RevisionRange(after, through)
     return Message(key, sequence, kind, TOLD.load(data), window, created_at)
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.ending import end_selectors
 from livedata.extraction.lists.fields import declared_read
-from livedata.extraction.lists.following import Numbered
+from livedata.extraction.lists.following import NumberedPages
 from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
 from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.page import Page
@@ -87,7 +87,7 @@ class Prover(Struct, frozen=True):
         return await self._settled(found, _SINGLE, trial, doubts)
 
     async def _counted(
-        self, found: ProposedList, numbered: Numbered
+        self, found: ProposedList, numbered: NumberedPages
     ) -> tuple[dict[str, Any], Trial] | None:
         """Pagination by the numbers of pages, if a page past the last one says that it is past."""
         past = await self._glance(numbered.page(numbered.last + _FAR))
@@ -237,7 +237,7 @@ def declare(
     }
 
 
-def _column(column: Column, key: bool) -> dict[str, Any]:
+def _column(column: ListColumn, key: bool) -> dict[str, Any]:
     declared: dict[str, Any] = {"name": column.name, "type": column.kind}
     if key:
         declared["key"] = True
@@ -246,7 +246,7 @@ def _column(column: Column, key: bool) -> dict[str, Any]:
     return declared
 
 
-def _field(column: Column, required: bool) -> dict[str, Any]:
+def _field(column: ListColumn, required: bool) -> dict[str, Any]:
     read_as = declared_read(column.selector, column.attribute)
     field: dict[str, Any] = {"name": column.name, "read": read_as}
     if required:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.extraction.lists.following import Numbered
+from livedata.extraction.lists.following import NumberedPages
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
@@ -80,9 +80,9 @@ def test_a_link_within_a_record_leads_to_no_page() -> None:
 def test_numbered_pages_have_a_pattern() -> None:
     links = "".join(f'<a href="/list?page={at}">{at}</a>' for at in range(2, 8))
     pattern = "https://shop.example/list?page={page}"
-    assert after(links).numbered == Numbered(pattern, 1, 7)
+    assert after(links).numbered == NumberedPages(pattern, 1, 7)
 
 
 def test_pages_that_count_from_0_have_a_pattern_too() -> None:
     links = "".join(f'<a href="/list?page={at - 1}">{at}</a>' for at in range(2, 6))
-    assert after(links).numbered == Numbered("https://shop.example/list?page={page}", 0, 4)
+    assert after(links).numbered == NumberedPages("https://shop.example/list?page={page}", 0, 4)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from livedata.extraction.lists.keys import Why
 
 
-def column(name: str, values: Sequence[str | None]) -> Column:
+def column(name: str, values: Sequence[str | None]) -> ListColumn:
     """A column: `link` is the address of the records, `id` stands on themselves, `price` counts."""
-    return Column(
+    return ListColumn(
         name,
         "" if name == "id" else f"a.{name.removesuffix('_link')}",
         "href" if name.endswith("link") else "id" if name == "id" else None,
