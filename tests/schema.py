@@ -109,6 +109,7 @@ def _described(table: Table) -> Described:
         json={name: _shape(shape) for name, shape in shapes.items()},
         compressed=tuple(name for name in shapes if said[name].get("compressed")),
         packed={name: _place(at["unpack"]) for name, at in said.items() if "unpack" in at},
+        versions={name: at["version_of"] for name, at in said.items() if "version_of" in at},
         moments=tuple(name for name, at in said.items() if "moment" in at),
         unique=tuple(sorted(_unique(table))),
         archived=_archived(table),

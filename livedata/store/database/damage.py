@@ -98,13 +98,6 @@ _STRICTER: Mapping[object, Load] = {
 """What must hold of a value beside its shape."""
 _WITH_RECIPES = frozenset({"held_outputs"})
 """The tables whose compressed bytes are judged with what they were read by."""
-_VERSIONS = (
-    ("datasets", "id", "recipe_version", "recipes"),
-    ("datasets", "id", "schema_version", "schemas"),
-    ("runs", "dataset_id", "recipe_version", "recipes"),
-    ("revisions", "dataset_id", "schema_version", "schemas"),
-)
-"""(table, column of its dataset, column of a version, the table that has those)."""
 _OUTPUTS = """
 SELECT h.run_id, h.harvest, c.source, d.columns FROM held_outputs h
 LEFT JOIN runs r ON r.id = h.run_id LEFT JOIN datasets d ON d.id = r.dataset_id
@@ -166,12 +159,15 @@ def _writable(value: object) -> None:
 
 def _wrong_numbers(reader: Reader) -> Iterator[Damaged]:
     """The versions that are named and are not there, and the pages of a number below 1."""
-    for table, dataset, column, versions in _VERSIONS:
-        for (key,) in reader.each(
-            f"SELECT id FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM {versions} v "  # noqa: S608  (our names)
-            f"WHERE v.dataset_id = t.{dataset} AND v.version = t.{column})"
-        ):
-            yield Damaged(table, key, column)
+    for table in TABLES:
+        dataset = "id" if table.name == "datasets" else "dataset_id"
+        for column, versions in table.versions.items():
+            for (key,) in reader.each(
+                f"SELECT {table.key} FROM {table.name} t WHERE NOT EXISTS "  # noqa: S608  (our names)
+                f"(SELECT 1 FROM {versions} v "
+                f"WHERE v.dataset_id = t.{dataset} AND v.version = t.{column})"
+            ):
+                yield Damaged(table.name, key, column)
     for (run,) in reader.each("SELECT run_id FROM failed_pages WHERE number < 1"):
         yield Damaged("failed_pages", run, "number")
 

@@ -25,6 +25,7 @@ TABLES = (
             "columns": "livedata.store.database.codec:COLUMNS",
             "field_ids": "livedata.store.database.codec:FIELD_IDS",
         },
+        versions={"schema_version": "schemas", "recipe_version": "recipes"},
         moments=("next_run_at", "rows_updated_at", "created_at", "updated_at"),
         unique=("owner,name",),
         archived=Archived(
@@ -90,6 +91,7 @@ TABLES = (
             "problem": "livedata.store.database.codec:PROBLEM",
         },
         compressed=("facts",),
+        versions={"recipe_version": "recipes"},
         moments=("lease_until", "queued_at", "started_at", "completed_at", "imported_at"),
         unique=("dataset_id", "turn"),
         archived=Archived(
@@ -198,6 +200,7 @@ TABLES = (
             "was": "livedata.store.database.codec:VALUES",
             "evidence": "livedata.store.database.codec:EVIDENCE",
         },
+        versions={"schema_version": "schemas"},
         moments=("created_at",),
         unique=("dataset_id,sequence", "row_id,request_id"),
         archived=Archived(

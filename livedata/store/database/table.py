@@ -28,6 +28,8 @@ class Table(Struct, frozen=True):
     """Those of them that may be compressed."""
     packed: Mapping[str, str] = {}
     """Its columns of compressed bytes, and what reads each, as ``module:name``."""
+    versions: Mapping[str, str] = {}
+    """Its columns that name a version of the dataset, and the table that has those."""
     moments: Sequence[str] = ()
     unique: Sequence[str] = ()
     """What its unique indexes are over, with commas between, but its primary key."""

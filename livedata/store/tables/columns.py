@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from sqlalchemy import BigInteger, Identity, Index, LargeBinary
+from sqlalchemy import BigInteger, Identity, Index, Integer, LargeBinary
 from sqlalchemy import text as sql_text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateColumn
@@ -33,6 +33,7 @@ class Said(TypedDict, total=False):
     compressed: bool
     """Whether its JSON may be compressed."""
     unpack: Callable[[bytes], object]
+    version_of: str
     only_on: str
     """The one database that needs the column."""
 
@@ -82,6 +83,11 @@ def big(**more: Any) -> Any:
 def moment(**more: Any) -> Any:
     """Microseconds since 1970."""
     return _column({"moment": True}, BigInteger, **more)
+
+
+def version_of(table: str) -> Any:
+    """The number of a version of its dataset, which another table must have."""
+    return _column({"version_of": table}, Integer)
 
 
 def json(shape: JsonColumn[Any], *, compressed: bool = False) -> Any:

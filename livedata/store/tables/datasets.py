@@ -6,7 +6,16 @@ from sqlalchemy import UniqueConstraint
 from sqlmodel import SQLModel
 
 from livedata.store.database import codec
-from livedata.store.tables.columns import archived, big, id_of, json, moment, own_id, text
+from livedata.store.tables.columns import (
+    archived,
+    big,
+    id_of,
+    json,
+    moment,
+    own_id,
+    text,
+    version_of,
+)
 
 
 class DatasetRecord(SQLModel, table=True):
@@ -28,8 +37,8 @@ class DatasetRecord(SQLModel, table=True):
     question: str | None = text()
     columns: str = json(codec.COLUMNS)
     field_ids: str = json(codec.FIELD_IDS)  # in stored order; columns may be reordered
-    schema_version: int
-    recipe_version: int
+    schema_version: int = version_of("schemas")
+    recipe_version: int = version_of("recipes")
     status: str = text()
     schedule: str | None = text()
     next_run_at: int | None = moment(index=True)

@@ -20,6 +20,7 @@ from livedata.store.tables.columns import (
     own_id,
     some,
     text,
+    version_of,
 )
 
 
@@ -95,7 +96,7 @@ class RevisionRecord(SQLModel, table=True):
     dataset_id: bytes = id_of("datasets")
     row_id: bytes = loose_id()
     sequence: int = big()
-    schema_version: int
+    schema_version: int = version_of("schemas")
     previous_id: bytes | None = loose_id()
     origin: str = text()
     kind: str = text()

@@ -17,6 +17,7 @@ from livedata.store.tables.columns import (
     packed,
     some,
     text,
+    version_of,
 )
 
 
@@ -56,7 +57,7 @@ class RunRecord(SQLModel, table=True):
     )
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets")
-    recipe_version: int
+    recipe_version: int = version_of("recipes")
     site: str = text()
     status: str = text()
     attempt: int
