@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from livedata.model.research.answers import Failed, ModelAnswer, PageText, Unread, Usage
+from livedata.model.research.answers import CallUsage, Failed, ModelAnswer, PageText, Unread
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
@@ -37,7 +37,7 @@ class SlowModel(Struct):
         """No valid answer, but one in the end."""
         self.asked.set()
         await asyncio.sleep(self.seconds)
-        return ModelAnswer(Failed("model_refused", question.kind), Usage("test"))
+        return ModelAnswer(Failed("model_refused", question.kind), CallUsage("test"))
 
 
 class NoRecorder:

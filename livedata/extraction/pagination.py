@@ -16,7 +16,7 @@ from livedata.extraction.page import Page, has_long_host
 from livedata.extraction.selectors import parse
 from livedata.model.harvest import PageRead, PaginationFault, StopReason
 from livedata.model.problem import Params, Problem
-from livedata.model.recipe import NextLink, Recipe, UrlPattern
+from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
 
 END = StopReason("natural_end")
 MOST_LINKS = 5
@@ -49,21 +49,21 @@ class Paginator(Struct):
 
     def is_last(self, links: int | None) -> bool:
         """Whether the recipe's end marker is on a page with so many `links`."""
-        return isinstance(self.recipe.pagination, UrlPattern) and bool(links)
+        return isinstance(self.recipe.pagination, UrlPatternPages) and bool(links)
 
     def links(self, page: Page) -> int | None:
         """How often the next-link or end selector matches; None if the recipe has neither."""
         pagination = self.recipe.pagination
-        if isinstance(pagination, NextLink):
+        if isinstance(pagination, NextLinkPages):
             return len(page.select(parse(pagination.selector)))
-        if isinstance(pagination, UrlPattern):
+        if isinstance(pagination, UrlPatternPages):
             return len(page.select(parse(pagination.end_selector)))
         return None
 
     def with_links(self, read: PageRead, page: Page, following: str | StopReason) -> PageRead:
         """The page with what is to be known of its links, once it is known what follows."""
         pagination = self.recipe.pagination
-        if isinstance(pagination, NextLink):
+        if isinstance(pagination, NextLinkPages):
             in_item = self._is_in_item(page.first(parse(pagination.selector)), page)
             addresses = list(_addresses(page, pagination.selector))
             read = replace(read, next_links=addresses, link_in_item=in_item and bool(addresses))
@@ -106,9 +106,9 @@ class Paginator(Struct):
 
     def _following(self, read: PageRead, page: Page) -> str | StopReason:
         pagination = self.recipe.pagination
-        if isinstance(pagination, NextLink):
+        if isinstance(pagination, NextLinkPages):
             return self._next_link(read, page, pagination.selector)
-        if isinstance(pagination, UrlPattern) and not self.is_last(read.links):
+        if isinstance(pagination, UrlPatternPages) and not self.is_last(read.links):
             return pagination.page_url(read.number + 1)
         return END
 

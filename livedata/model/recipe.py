@@ -49,13 +49,13 @@ class RecipeField(CollectedField, frozen=True, kw_only=True):
     read: Read
 
 
-class NextLink(Struct, frozen=True):
+class NextLinkPages(Struct, frozen=True):
     """Each page links to the next; no link is the natural end."""
 
     selector: str
 
 
-class UrlPattern(Struct, frozen=True):
+class UrlPatternPages(Struct, frozen=True):
     """Numbered pages; the one on which the end selector matches is the last."""
 
     pattern: str
@@ -78,7 +78,7 @@ class Recipe(Struct, frozen=True):
     identity: tuple[str, ...]
     composite: bool
     """Whether several fields together identify a record."""
-    pagination: NextLink | UrlPattern | None
+    pagination: NextLinkPages | UrlPatternPages | None
     """How the pages are found; None for a single page."""
     max_pages: int
     max_items: int
@@ -168,12 +168,12 @@ def _identity(identity: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
     return (identity["field"],), False
 
 
-def _pagination(pagination: Mapping[str, Any]) -> NextLink | UrlPattern | None:
+def _pagination(pagination: Mapping[str, Any]) -> NextLinkPages | UrlPatternPages | None:
     match pagination["kind"]:
         case "next-link":
-            return NextLink(pagination["selector"])
+            return NextLinkPages(pagination["selector"])
         case "url-pattern":
-            return UrlPattern(
+            return UrlPatternPages(
                 pagination["pattern"], pagination["startPage"], pagination["endSelector"]
             )
         case _:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from livedata.model.research.answers import PageText
-from livedata.model.research.recipe import Plan
+from livedata.model.research.recipe import TablePlan
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import LIMITS, Budget, Cost, Reached
 from livedata.research.asking.prompts import rows_question
@@ -27,7 +27,7 @@ _IN_A_ROW = 3
 _EMPTY_PAGE = PageText("", "", 200, "", "", [], "", 0)
 
 
-def smallest_question(plan: Plan) -> Question:
+def smallest_question(plan: TablePlan) -> Question:
     """No question about a page is shorter."""
     return rows_question(plan, _EMPTY_PAGE, Window(0, 0), ())
 
@@ -49,7 +49,7 @@ class Extraction:
     """
 
     def __init__(
-        self, plan: Plan, model: Model, journal: Journal, budget: Budget, spent: Cost
+        self, plan: TablePlan, model: Model, journal: Journal, budget: Budget, spent: Cost
     ) -> None:
         self._plan = plan
         self._extractor = WindowExtractor(plan, model, journal)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from livedata.model.diagnosis.entities import Stage
-from livedata.model.research.record import Artifact, ArtifactKind, Fact, ResearchStep
+from livedata.model.research.record import Artifact, ArtifactKind, ResearchFact, ResearchStep
 from livedata.model.run import Phase, StepStatus
 from livedata.research.ports import Place, Recorder, RunOver
 
@@ -39,11 +39,11 @@ _STAGES = {code.rstrip("*"): stage for stage, codes in _CODES.items() for code i
 _FAILURES = {code[:-1] for codes in _CODES.values() for code in codes if code.endswith("*")}
 
 
-def fact(code: str, evidence: str, **about: Any) -> Fact:
+def fact(code: str, evidence: str, **about: Any) -> ResearchFact:
     """A fact with the stage that its code belongs to."""
     if code.startswith("read_"):
-        return Fact("retrieval", code, evidence, failure=True, **about)
-    return Fact(_STAGES[code], code, evidence, failure=code in _FAILURES, **about)
+        return ResearchFact("retrieval", code, evidence, failure=True, **about)
+    return ResearchFact(_STAGES[code], code, evidence, failure=code in _FAILURES, **about)
 
 
 class Journal:
@@ -51,7 +51,7 @@ class Journal:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self.facts: list[Fact] = []
+        self.facts: list[ResearchFact] = []
 
     def begin(self, phase: Phase, url: str | None = None) -> ResearchStep:
         """A step that begins now."""

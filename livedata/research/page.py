@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from livedata.model.research.answers import PageText, Usage
+from livedata.model.research.answers import CallUsage, PageText
 from livedata.research.asking.windows import Window, halves, parts
 from livedata.rules.research.fold import fold
 from livedata.rules.research.offers import SearchablePage, SupportedRow
@@ -38,7 +38,7 @@ class WindowAnswer(Struct, frozen=True):
     halve: bool = False
     capped: bool = False
     names: frozenset[str] = frozenset()
-    usage: Usage | None = None
+    usage: CallUsage | None = None
     over: Literal["deadline", "cancelled"] | None = None
     detail: str = ""
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from livedata.extraction.pagination import canonical_url
 from livedata.model.research.memory import KnownRow, Memory
 from livedata.model.research.outcome import ResearchedRow, RowIdentity
-from livedata.model.research.recipe import Plan
-from livedata.model.research.record import Fact, Merge
+from livedata.model.research.recipe import TablePlan
+from livedata.model.research.record import Merge, ResearchFact
 from livedata.research.journal import fact
 from livedata.research.reading import Visit, unread_facts
 from livedata.rules.research.fold import fold
@@ -35,13 +35,13 @@ class Findings(Struct, frozen=True):
     rows: list[ResearchedRow]
     gone: list[str]
     ambiguous: list[str]
-    facts: list[Fact]
+    facts: list[ResearchFact]
 
 
 class Preview:
     """Puts together what the visited pages gave."""
 
-    def __init__(self, plan: Plan, memory: Memory, visits: Sequence[Visit]) -> None:
+    def __init__(self, plan: TablePlan, memory: Memory, visits: Sequence[Visit]) -> None:
         self._plan = plan
         self._known = {row.key: row for row in memory.rows}
         self._entities = {entity.key: entity for entity in memory.entities}
@@ -87,7 +87,7 @@ class Preview:
             minted=row.minted,
         )
 
-    def _page_facts(self, unseen: Sequence[KnownRow], step: str) -> Iterator[Fact]:
+    def _page_facts(self, unseen: Sequence[KnownRow], step: str) -> Iterator[ResearchFact]:
         present = [row for row in unseen if row.presence == "present"]
         for visit in self._visits:
             yield from unread_facts(visit, step)
@@ -103,7 +103,7 @@ class Preview:
                     evidence = visit.page.artifact
                     yield fact("mentioned_not_offered", evidence, url=url, entity=name, key=row.key)
 
-    def _row_facts(self, reconciliation: Reconciliation) -> Iterator[Fact]:
+    def _row_facts(self, reconciliation: Reconciliation) -> Iterator[ResearchFact]:
         for row in reconciliation.rows:
             detail = "minted" if row.minted else "known"
             yield self._offer_fact("row_kept", row.first, key=row.key, detail=detail)
@@ -114,7 +114,7 @@ class Preview:
         for offer in reconciliation.over_limit:
             yield self._offer_fact("over_row_limit", offer)
 
-    def _later_facts(self, row: Reconciled, later: Later) -> Iterator[Fact]:
+    def _later_facts(self, row: Reconciled, later: Later) -> Iterator[ResearchFact]:
         first, offer = row.first, later.offer
         # Windows overlap: what stands twice in two windows stands once on the page.
         if (offer.page, offer.row.quote.start) == (first.page, first.row.quote.start):
@@ -137,7 +137,7 @@ class Preview:
         key: str | None = None,
         detail: str = "",
         field: str | None = None,
-    ) -> Fact:
+    ) -> ResearchFact:
         return fact(
             code,
             offer.evidence,

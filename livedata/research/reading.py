@@ -11,7 +11,7 @@ from livedata.extraction.pagination import canonical_url
 from livedata.extraction.research.page_body import pieces
 from livedata.model.research.answers import PageText, Unread
 from livedata.model.research.outcome import PageOutcome, ResearchedPage
-from livedata.model.research.record import Fact, ResearchStep
+from livedata.model.research.record import ResearchFact, ResearchStep
 from livedata.model.run import REFUSALS
 from livedata.research.asking.windows import Window
 from livedata.research.digests import request_digest
@@ -205,7 +205,7 @@ class SourceReader:
         return kept[0]
 
 
-def _source_facts(source: ResearchSource, evidence: str) -> list[Fact]:
+def _source_facts(source: ResearchSource, evidence: str) -> list[ResearchFact]:
     """How a page came to be read, and which rows rest on it; a search has told of its results."""
     facts = [
         fact("known_source", evidence, url=source.url, entity=name, key=key)
@@ -216,7 +216,7 @@ def _source_facts(source: ResearchSource, evidence: str) -> list[Fact]:
     return facts
 
 
-def unread_facts(visit: Visit, evidence: str) -> list[Fact]:
+def unread_facts(visit: Visit, evidence: str) -> list[ResearchFact]:
     """How a page is known that was not asked for, and why a page is not read, if that is known."""
     known = [] if visit.asked else _source_facts(visit.source, evidence)
     # A Run that ended early has not come to all of them.

@@ -14,10 +14,10 @@ from livedata.model.problem import Problem
 from livedata.model.research.answers import (
     NO_CHARACTER,
     CallFailure,
+    CallUsage,
     Failed,
     SearchAnswer,
     SearchResult,
-    Usage,
 )
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
@@ -154,7 +154,7 @@ async def _answer(
         answer = await search.search(query)
     except RunOver as over:
         if over.cut_off:
-            step.calls.append(Usage(""))
+            step.calls.append(CallUsage(""))
         raise
     step.calls.append(answer.usage)
     return answer

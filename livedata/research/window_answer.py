@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from livedata.model.research.answers import OfferedRow, OfferedRows
-from livedata.model.research.recipe import Plan
-from livedata.model.research.record import Fact, RowCounts
+from livedata.model.research.recipe import TablePlan
+from livedata.model.research.record import ResearchFact, RowCounts
 from livedata.research.asking.prompts import MOST_ROWS
 from livedata.research.asking.questions import Answered, AskedQuestion, ask
 from livedata.research.asking.windows import SPARSE, Window
@@ -23,7 +23,7 @@ from livedata.rules.research.offers import SupportedRow, judge_row
 class WindowExtractor(Struct, frozen=True):
     """What answers windows: the plan, the model, and where it is recorded."""
 
-    plan: Plan
+    plan: TablePlan
     model: Model
     journal: Journal
 
@@ -76,7 +76,7 @@ class WindowExtractor(Struct, frozen=True):
 
     def _validation_facts(
         self, row: OfferedRow, judged: SupportedRow | str, candidate: str, page: ExtractedPage
-    ) -> Iterator[Fact]:
+    ) -> Iterator[ResearchFact]:
         about = {"url": page.url, "entity": _called(row), "candidate": candidate}
         artifact = candidate.rpartition("/")[0]
         if not isinstance(judged, SupportedRow):
@@ -115,7 +115,9 @@ def _read(answered: Answered, page: ExtractedPage, window: Window) -> _Reading:
     return _Reading(offered.rows[:MOST_ROWS], capped=True)
 
 
-def _extraction_facts(reading: _Reading, answered: Answered, page: ExtractedPage) -> Iterator[Fact]:
+def _extraction_facts(
+    reading: _Reading, answered: Answered, page: ExtractedPage
+) -> Iterator[ResearchFact]:
     artifact = answered.artifact
     if answered.usage is None:
         yield fact("answer_reused", artifact, url=page.url)

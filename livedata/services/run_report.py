@@ -27,7 +27,7 @@ from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
 
 if TYPE_CHECKING:
-    from livedata.model.research.answers import Usage as Call
+    from livedata.model.research.answers import CallUsage
 
 _WITH_OUTPUT: Final = frozenset(("mass_loss", "credits"))
 """The rules that hold an output which a person may accept."""
@@ -59,7 +59,7 @@ class RunReport(Struct, frozen=True):
     charged: int
     columns: list[Column]
     name: str
-    calls: list[Call] | None
+    calls: list[CallUsage] | None
     figures: Figures
     output_kept: bool
 
@@ -87,7 +87,7 @@ def report(view: RunView) -> RunReport:
     )
 
 
-def _calls(view: RunView) -> list[Call] | None:
+def _calls(view: RunView) -> list[CallUsage] | None:
     try:
         kind = kinds.of_source(view.source)
     except SYMPTOMS:

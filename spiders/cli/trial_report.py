@@ -15,7 +15,7 @@ from livedata.messages.render import check_result, statement
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead, PageSnapshot
 from livedata.model.problem import Remedy
-from livedata.model.recipe import NextLink
+from livedata.model.recipe import NextLinkPages
 from livedata.rules.changes.checks import distinct
 from spiders.cli.trial import Trial
 
@@ -114,7 +114,7 @@ def _links(trial: Trial, page: PageRead) -> str:
     """What leads on from a page, or says that it is the last."""
     if page.links is None:
         return ""
-    what = "next link" if isinstance(trial.recipe.pagination, NextLink) else "end marker"
+    what = "next link" if isinstance(trial.recipe.pagination, NextLinkPages) else "end marker"
     return f", {plural(page.links, what)}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from livedata.extraction.pagination import Paginator
 from livedata.model import ids
 from livedata.model.harvest import Step
-from livedata.model.recipe import UrlPattern
+from livedata.model.recipe import UrlPatternPages
 from livedata.rules.network.targets import share_site
 from spiders.crawl.page_reader import PageFetch
 
@@ -57,7 +57,7 @@ class LookAhead:
     async def _begin_after(self, fetch: PageFetch) -> None:
         pagination = self._paginator.recipe.pagination
         window = self._window()
-        if not isinstance(pagination, UrlPattern) or window == 1:
+        if not isinstance(pagination, UrlPatternPages) or window == 1:
             return
         if self._paginator.is_last(fetch.links):
             return

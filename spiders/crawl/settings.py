@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from livedata import config
 from livedata.extraction.matching.css import names_derived, without_derived
-from livedata.model.recipe import NextLink, Recipe, UrlPattern
+from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.pipeline import HarvestPipeline
@@ -151,8 +151,8 @@ def robots_product(user_agent: str) -> str:
 def _awaited(recipe: Recipe) -> dict[str, str]:
     """What says that a page is there; a browser knows no attribute that livedata derives."""
     pagination = recipe.pagination
-    end = pagination.end_selector if isinstance(pagination, UrlPattern) else ""
-    following = pagination.selector if isinstance(pagination, NextLink) else ""
+    end = pagination.end_selector if isinstance(pagination, UrlPatternPages) else ""
+    following = pagination.selector if isinstance(pagination, NextLinkPages) else ""
     return {
         "items": without_derived(recipe.item_selector),
         # One that says less would end the wait for items: it may match on any page.

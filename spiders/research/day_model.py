@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from livedata.model.ids import OwnerName
-from livedata.model.research.answers import Failed, ModelAnswer, Usage
+from livedata.model.research.answers import CallUsage, Failed, ModelAnswer
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.asking.budget import with_worst_case, worst_case
 from livedata.research.ports import Model, Question
@@ -31,7 +31,7 @@ class DayModel(ModelBehind):
         most = (worst.tokens, worst.usd)
         kept = await self._ask(days.set_aside, self._store, self._owner, self._settings, *most)
         if not isinstance(kept, days.SetAside):
-            nothing = Usage("", self.name, requests=0, input_tokens=0, output_tokens=0, usd=0.0)
+            nothing = CallUsage("", self.name, requests=0, input_tokens=0, output_tokens=0, usd=0.0)
             return ModelAnswer(Failed(kept), nothing)
         answer = await self._model.ask(question)
         took = with_worst_case(answer.usage, question, self.prices)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from livedata.model import ids
 from livedata.model.ids import Micros
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.pages.markup.plot import plot
 from livedata.services import queries
 from livedata.services.browsing import tokens
@@ -112,7 +112,7 @@ def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Sto
     made_at = [(alice, 40, 7), (alice, 3, 5), (alice, 3, None), (alice, 1, 9), (bob, 2, 100)]
     for table, days_ago, told in made_at:
         run = ids.RunId(ids.raw_id(queries.runs(store, table.owner, table.id, 1)[0]["id"]))
-        took = Usage("a model", input_tokens=told, output_tokens=1, usd=0.25)
+        took = CallUsage("a model", input_tokens=told, output_tokens=1, usd=0.25)
         add_call(store, run, took, Micros(now - days_ago * DAY))
     days = tokens.days(store, "alice")
     before = [day for day in days if day.day < ids.format_timestamp(now)[:10]]
@@ -123,7 +123,7 @@ def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Sto
     assert [point.value for point in of_days(before)] == [7, 0, 10]
 
 
-def add_call(store: Store, run: ids.RunId, took: Usage, at: Micros) -> None:
+def add_call(store: Store, run: ids.RunId, took: CallUsage, at: Micros) -> None:
     """Note a call of a Run as an attempt of it would have."""
     with store.writing() as writer:
         attempt: Any = writer.value("SELECT id FROM research_attempts WHERE run_id = :run", run=run)

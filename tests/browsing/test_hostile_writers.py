@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import CreateDataset
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.row import RowEdit
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries, rows
@@ -194,21 +194,21 @@ def test_what_a_model_and_a_search_wrote_is_text(
         "results": results,
     }
     search = artifact_of(orjson.dumps(searched).decode(), "search.results")
-    met = [Fact("discovery", "candidate_found", search.id, url=text) for text in ALL]
+    met = [ResearchFact("discovery", "candidate_found", search.id, url=text) for text in ALL]
     refused = [
         fact
         for text in ALL
         for fact in (
-            Fact("selection", "page_selected", search.id, url=text),
-            Fact("retrieval", "read_forbidden", search.id, failure=True, url=text),
+            ResearchFact("selection", "page_selected", search.id, url=text),
+            ResearchFact("retrieval", "read_forbidden", search.id, failure=True, url=text),
         )
     ]
     dropped = [
         fact
         for text in ALL
         for fact in (
-            Fact("extraction", "row_offered", "x", url=text, entity=text, candidate=text),
-            Fact(
+            ResearchFact("extraction", "row_offered", "x", url=text, entity=text, candidate=text),
+            ResearchFact(
                 "validation",
                 "name_quote_not_on_page",
                 "x",

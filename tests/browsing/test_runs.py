@@ -12,7 +12,7 @@ from markupsafe import escape
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.harvest import StopReason
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.pages.report import write
 from livedata.services import attempts, explanation, queries
 from livedata.services.browsing.report import report
@@ -399,14 +399,16 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
         ],
     }
     search = artifact_of(orjson.dumps(found).decode(), "search.results")
-    met = [Fact("discovery", "candidate_found", search.id, url=url) for url in (PAGE, other)]
-    met += [Fact("selection", "page_selected", search.id, url=url) for url in (PAGE, other)]
+    met = [
+        ResearchFact("discovery", "candidate_found", search.id, url=url) for url in (PAGE, other)
+    ]
+    met += [ResearchFact("selection", "page_selected", search.id, url=url) for url in (PAGE, other)]
     recording.record(store, attempt, step_of("search", artifacts=[search], facts=met))
     read = [
-        Fact("retrieval", "page_read", "x", url=PAGE),
-        Fact("retrieval", "read_forbidden", "x", failure=True, url=other),
-        Fact("extraction", "row_offered", "x", url=PAGE, entity="Acme", candidate="Acme"),
-        Fact(
+        ResearchFact("retrieval", "page_read", "x", url=PAGE),
+        ResearchFact("retrieval", "read_forbidden", "x", failure=True, url=other),
+        ResearchFact("extraction", "row_offered", "x", url=PAGE, entity="Acme", candidate="Acme"),
+        ResearchFact(
             "reconciliation",
             "row_kept",
             "x",
@@ -468,9 +470,9 @@ def plain(page: str) -> str:
     return re.sub(r"</?(?:bdi|data|a)\b[^>]*>", "", page)
 
 
-def _kept(name: str) -> Fact:
+def _kept(name: str) -> ResearchFact:
     """A row that went into the output."""
-    return Fact(
+    return ResearchFact(
         "reconciliation",
         "row_kept",
         "x",
@@ -481,8 +483,8 @@ def _kept(name: str) -> Fact:
     )
 
 
-def _dropped(name: str, code: str) -> list[Fact]:
+def _dropped(name: str, code: str) -> list[ResearchFact]:
     """A row that the model offered, and that was dropped."""
-    offered = Fact("extraction", "row_offered", "x", url=PAGE, entity=name, candidate=name)
-    refused = Fact("validation", code, "x", failure=True, entity=name, candidate=name)
+    offered = ResearchFact("extraction", "row_offered", "x", url=PAGE, entity=name, candidate=name)
+    refused = ResearchFact("validation", code, "x", failure=True, entity=name, candidate=name)
     return [offered, refused]

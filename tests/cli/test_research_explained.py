@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
 from tests.made import make_dataset, take
@@ -58,7 +58,7 @@ def test_explain_follows_one_entity_over_its_pages(livedata: Shell, run: str) ->
 
 
 def test_what_is_said_of_several_parts_of_a_page_is_one_line(livedata: Shell, store: Store) -> None:
-    halved = [Fact("extraction", "window_split", part, url=PAGE) for part in "ab"]
+    halved = [ResearchFact("extraction", "window_split", part, url=PAGE) for part in "ab"]
     run = make_run(ResearchTable(store), halved, fresh=True)["id"]
     told = livedata.out("runs", "explain", run, "--entity", "Acme")
     assert told.count("was halved.") == 1

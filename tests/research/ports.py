@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from livedata.model.research.answers import (
+    CallUsage,
     Failed,
     ModelAnswer,
     OfferedPlan,
@@ -17,18 +18,17 @@ from livedata.model.research.answers import (
     SearchAnswer,
     SearchResult,
     Unread,
-    Usage,
 )
 from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory
 from livedata.model.research.outcome import ResearchedRow, ResearchOutcome
 from livedata.model.research.recipe import (
     Attribute,
-    Plan,
     ResearchField,
     ResearchLimits,
     ResearchRecipe,
+    TablePlan,
 )
-from livedata.model.research.record import Artifact, Fact, ResearchStep
+from livedata.model.research.record import Artifact, ResearchFact, ResearchStep
 from livedata.model.run import Phase
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.asking.questions import RecordedAnswer
@@ -53,7 +53,16 @@ def recipe(
     planned: bool = True,
 ) -> ResearchRecipe:
     attributes = tuple(Attribute(field(3 + n, each), each) for n, each in enumerate(labels))
-    plan = Plan("Companies", "a company", "Name", "companies", kind, "", tuple(scope), attributes)  # type: ignore[arg-type]  # one of the six
+    plan = TablePlan(
+        "Companies",
+        "a company",
+        "Name",
+        "companies",
+        kind,  # type: ignore[arg-type]  # one of the six
+        "",
+        tuple(scope),
+        attributes,
+    )
     return ResearchRecipe(
         version=1,
         prompt="Which companies are there?",
@@ -118,7 +127,7 @@ class ScriptedModel:
         asked = len(question.message) // 4
         answered = 50 if isinstance(body, Failed) else len(body) // 4
         self.tokens += asked + answered
-        return ModelAnswer(body, Usage("scripted", self.name, 1, asked, answered))
+        return ModelAnswer(body, CallUsage("scripted", self.name, 1, asked, answered))
 
 
 class ScriptedSites:
@@ -153,7 +162,7 @@ class ScriptedSearch:
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
         assert query.query
-        usage = Usage("scripted", search_credits=1)
+        usage = CallUsage("scripted", search_credits=1)
         if isinstance(self._urls, Failed):
             return SearchAnswer(self._urls, usage)
         results = [SearchResult(rank, url, "T", 0.5) for rank, url in enumerate(self._urls, 1)]
@@ -206,7 +215,7 @@ class MemoryRecorder:
         return self._pinned
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[ResearchFact]:
         return [fact for step in self.steps for fact in step.facts]
 
     @property

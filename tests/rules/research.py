@@ -15,12 +15,12 @@ from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.research.memory import KnownCell, KnownRow, Memory
 from livedata.model.research.recipe import (
     Attribute,
-    Plan,
     ResearchField,
     ResearchLimits,
     ResearchRecipe,
+    TablePlan,
 )
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 
 RUN = "00000000-0000-7000-8000-000000000001"
@@ -42,7 +42,7 @@ COLUMNS: list[Column] = [
     }
     for field in FIELDS
 ]
-PLAN = Plan(
+PLAN = TablePlan(
     title="Companies",
     row_meaning="A company",
     name_label="Company",
@@ -57,14 +57,14 @@ RECIPE = ResearchRecipe(1, "Which companies?", (), PLAN, NAME, EVIDENCE, SOURCE,
 
 def fact(
     stage: Stage, code: str, url: str | None = None, entity: str | None = None, **more: Any
-) -> Fact:
+) -> ResearchFact:
     """A fact; its evidence is the place where it happened."""
-    return Fact(stage, code, f"at {url}", url=url, entity=entity, **more)
+    return ResearchFact(stage, code, f"at {url}", url=url, entity=entity, **more)
 
 
 def failure(
     stage: Stage, code: str, url: str | None = None, entity: str | None = None, **more: Any
-) -> Fact:
+) -> ResearchFact:
     """A fact that stands in the way."""
     return fact(stage, code, url, entity, failure=True, **more)
 
@@ -96,7 +96,7 @@ def run(status: Any = "succeeded", error: str | None = None) -> Run:
     return shape  # type: ignore[no-any-return]  # rules use no other properties
 
 
-def recorded(facts: Sequence[Fact], **changes: Any) -> RecordedResearch:
+def recorded(facts: Sequence[ResearchFact], **changes: Any) -> RecordedResearch:
     """The records of an accepted Run that checked all that it chose."""
     rows: Mapping[str, RowAtRun] = changes.pop("rows", {})
     return replace(
@@ -125,7 +125,7 @@ def worked_example() -> RecordedResearch:
     offered += [("ACME", TOP), ("Bolt", TOP), ("Mercury", TOP), ("Dyn", TOP)]
     ids = {pair: f"x{pair[1]}#{at}" for at, pair in enumerate(offered)}
 
-    def about(stage: Stage, code: str, name: str, url: str, **more: Any) -> Fact:
+    def about(stage: Stage, code: str, name: str, url: str, **more: Any) -> ResearchFact:
         return fact(stage, code, url, name, candidate=ids[name, url], **more)
 
     facts = [
@@ -185,7 +185,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # no secret
-        self._facts: list[Fact] = []
+        self._facts: list[ResearchFact] = []
         self._urls = [f"https://{at % 3}.example/{at}" for at in range(self._random.randint(1, 8))]
         # Several keys of one name, and several names of one key.
         self._keys = [f"k{at}" for at in range(self._random.randint(1, 10))]

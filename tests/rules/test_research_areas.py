@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
-from livedata.model.research.answers import SearchResult, Usage
-from livedata.model.research.record import Fact
+from livedata.model.research.answers import CallUsage, SearchResult
+from livedata.model.research.record import ResearchFact
 from livedata.rules.diagnosis.research import areas, ending, entities, pages
 from tests.api.contract import wrong
 from tests.api.kinds import a
@@ -33,7 +33,7 @@ SEARCHED = Discovery(
     credits=1.0,
     results=[SearchResult(1, LIST, "A list", 0.5), SearchResult(2, "ftp://x.example/", "")],
 )
-A_CALL = Usage("openai", "m-1", input_tokens=10, output_tokens=3, usd=0.25)
+A_CALL = CallUsage("openai", "m-1", input_tokens=10, output_tokens=3, usd=0.25)
 
 
 def test_the_question_and_its_plan_are_told_once_it_is_pinned() -> None:
@@ -68,7 +68,7 @@ def test_a_trace_has_the_results_of_the_search_with_what_became_of_each() -> Non
     assert "discovery" not in areas.sources(EXAMPLE)["observations"]
 
 
-def _pages(**outcomes: int) -> list[Fact]:
+def _pages(**outcomes: int) -> list[ResearchFact]:
     facts = []
     for kind, count in outcomes.items():
         for at in range(count):
@@ -112,7 +112,7 @@ NAMED = [fact for fact in _pages(checked=2) if fact.code != "candidate_found"]
     ],
 )
 def test_findings_of_the_pages_follow_from_their_counts(
-    facts: list[Fact], codes: list[str]
+    facts: list[ResearchFact], codes: list[str]
 ) -> None:
     assert [each["code"] for each in areas.sources(recorded(facts))["findings"]] == codes
 
@@ -124,7 +124,7 @@ def _rows(cities: str) -> RecordedResearch:
         "n": (None, "not_found"),
         "f": (None, "extraction_failed"),
     }
-    facts, rows = list[Fact](), dict[str, RowAtRun]()
+    facts, rows = list[ResearchFact](), dict[str, RowAtRun]()
     for at, letter in enumerate(cities):
         key = f"k{at}"
         facts.append(fact("reconciliation", "row_kept", LIST, key, key=key))
@@ -179,8 +179,8 @@ def test_the_end_of_a_run_is_told_by_its_rule(rule: str, status: str, codes: lis
 
 
 def test_what_a_run_took_is_summed_up_and_what_nobody_told_is_said() -> None:
-    free = Usage("searxng", search_credits=None)
-    untold = Usage("openai", "m-2")
+    free = CallUsage("searxng", search_credits=None)
+    untold = CallUsage("openai", "m-2")
     assert ending.usage([A_CALL, A_CALL, untold, free]) == {
         "inputTokens": 20,
         "outputTokens": 6,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from livedata.model.diagnosis.entities import Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import Memory
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.rules.diagnosis.research import areas, entities
 from livedata.rules.diagnosis.research.pages import count_pages, list_pages
 from livedata.rules.diagnosis.research.traces import trace_entities
@@ -188,7 +188,7 @@ READ = [*PAGE, fact("retrieval", "page_read", LIST)]
     ],
 )  # fmt: skip
 def test_a_row_that_was_not_found_again_is_absent_only_if_something_recorded_says_why(
-    facts: list[Fact], left: str, outcome: str, code: str | None
+    facts: list[ResearchFact], left: str, outcome: str, code: str | None
 ) -> None:
     cells = [("Acme", None), ("Acme", None), (LIST, None), (None, "unknown"), (None, "unknown")]
     stood = row("k", cells, by="earlier")

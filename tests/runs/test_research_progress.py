@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from livedata.messages.diagnosis.taken import Taken
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import ResearchStep, RowCounts
 from spiders.cli.research_counts import ResearchCounts
 
 pytestmark = pytest.mark.one_database
-CALL = Usage("test", "scripted", 1, 1_000, 234, 0.0123)
+CALL = CallUsage("test", "scripted", 1, 1_000, 234, 0.0123)
 
 
 def step(phase: Any, **about: Any) -> ResearchStep:
@@ -26,7 +26,7 @@ def test_pages_windows_rows_tokens_and_money_grow_as_steps_end() -> None:
     for each in (
         ResearchStep(id="", phase="planning", started=0),
         step("planning", calls=[CALL]),
-        step("search", calls=[Usage("searxng", search_credits=0.0)]),
+        step("search", calls=[CallUsage("searxng", search_credits=0.0)]),
         ResearchStep(id="", phase="read", started=0),
         step("read"),
         step("read", status="failed"),
@@ -62,16 +62,16 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
     ("calls", "words"),
     [
         ([], "0 tokens"),
-        ([Usage("test", "m", 1, 1, 0, 0.0)], "1 token, $0.0000"),
-        ([Usage("test", "m", 1, 900_000, 500_000, 12.345)], "1,400,000 tokens, $12.35"),
-        ([Usage("test", "m", 1, 10, 5), CALL], "1,249 tokens"),
-        ([Usage("test", "m", 1)], "tokens not told for 1 question"),
-        ([Usage("test", "m", 1), CALL], "1,234 tokens, not told for 1 question"),
-        ([Usage("searxng", search_credits=1.0)], "0 tokens"),
+        ([CallUsage("test", "m", 1, 1, 0, 0.0)], "1 token, $0.0000"),
+        ([CallUsage("test", "m", 1, 900_000, 500_000, 12.345)], "1,400,000 tokens, $12.35"),
+        ([CallUsage("test", "m", 1, 10, 5), CALL], "1,249 tokens"),
+        ([CallUsage("test", "m", 1)], "tokens not told for 1 question"),
+        ([CallUsage("test", "m", 1), CALL], "1,234 tokens, not told for 1 question"),
+        ([CallUsage("searxng", search_credits=1.0)], "0 tokens"),
     ],
 )
 def test_money_is_told_once_a_call_is_made_whose_price_is_known(
-    calls: list[Usage], words: str
+    calls: list[CallUsage], words: str
 ) -> None:
     taken = Taken()
     taken.include(calls)

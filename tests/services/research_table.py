@@ -10,7 +10,7 @@ from msgspec import json
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, RunId
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import (
     CellQuote,
@@ -21,7 +21,13 @@ from livedata.model.research.outcome import (
     RowIdentity,
 )
 from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
-from livedata.model.research.record import Artifact, ArtifactKind, Fact, ResearchStep, RowCounts
+from livedata.model.research.record import (
+    Artifact,
+    ArtifactKind,
+    ResearchFact,
+    ResearchStep,
+    RowCounts,
+)
 from livedata.model.research.stored import DeclaredPlan
 from livedata.model.row import Change, MissingReason, Row, RowDetail, RowEdit
 from livedata.model.run import Phase, ResearchStop, Run
@@ -178,14 +184,14 @@ def step_of(
     phase: Phase = "extract",
     *,
     artifacts: Sequence[Artifact] = (),
-    calls: Sequence[Usage] = (Usage("openai", "m", 1, 100, 20, 0.25),),
-    facts: Sequence[Fact] | None = None,
+    calls: Sequence[CallUsage] = (CallUsage("openai", "m", 1, 100, 20, 0.25),),
+    facts: Sequence[ResearchFact] | None = None,
 ) -> ResearchStep:
     """A step that has ended; by default with a fact of its first artifact."""
     step_id = ids.format_uuid(ids.new_id())
     if facts is None:
         evidence = artifacts[0].id if artifacts else step_id
-        facts = [Fact("extraction", "row_offered", evidence, url=PAGE, entity="Acme")]
+        facts = [ResearchFact("extraction", "row_offered", evidence, url=PAGE, entity="Acme")]
     now = ids.now()
     return ResearchStep(
         id=step_id,

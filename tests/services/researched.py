@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from livedata.model.research.answers import Usage
-from livedata.model.research.record import Fact
+from livedata.model.research.answers import CallUsage
+from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.services.research import recording
 from tests.services.research_table import (
@@ -28,7 +28,9 @@ SEARCH = (
 TEXT = f'{{"url":"{PAGE}","text":"Acme of Bern and Bolt of Basel, after Zed Lamps of old."}}'
 
 
-def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = False) -> Run:
+def make_run(
+    table: ResearchTable, more: Sequence[ResearchFact] = (), *, fresh: bool = False
+) -> Run:
     """A Run that searched, read one page, was refused the other, and dropped a name."""
     attempt = table.begin(fresh=fresh)
     table.remember(attempt)
@@ -38,9 +40,10 @@ def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = F
         step_of(
             "search",
             artifacts=[search],
-            calls=[Usage("tavily", search_credits=1.0)],
+            calls=[CallUsage("tavily", search_credits=1.0)],
             facts=[
-                Fact("discovery", "candidate_found", search.id, url=url) for url in (PAGE, BLOCKED)
+                ResearchFact("discovery", "candidate_found", search.id, url=url)
+                for url in (PAGE, BLOCKED)
             ],
         ),
         step_of(
@@ -48,10 +51,10 @@ def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = F
             artifacts=[page],
             calls=[],
             facts=[
-                Fact("selection", "page_selected", page.id, url=PAGE),
-                Fact("selection", "page_selected", page.id, url=BLOCKED),
-                Fact("retrieval", "page_read", page.id, url=PAGE),
-                Fact("retrieval", "read_forbidden", page.id, failure=True, url=BLOCKED),
+                ResearchFact("selection", "page_selected", page.id, url=PAGE),
+                ResearchFact("selection", "page_selected", page.id, url=BLOCKED),
+                ResearchFact("retrieval", "page_read", page.id, url=PAGE),
+                ResearchFact("retrieval", "read_forbidden", page.id, failure=True, url=BLOCKED),
             ],
         ),
         step_of("extract", facts=[_offer("extraction", "row_offered", each) for each in NAMES]),
@@ -65,18 +68,18 @@ def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = F
 NAMES = ("Acme", "Bolt", "Nix")
 
 
-def _offer(stage: str, code: str, name: str, *, failure: bool = False) -> Fact:
-    return Fact(stage, code, "x", failure, url=PAGE, entity=name, candidate=name)  # type: ignore[arg-type]  # a stage
+def _offer(stage: str, code: str, name: str, *, failure: bool = False) -> ResearchFact:
+    return ResearchFact(stage, code, "x", failure, url=PAGE, entity=name, candidate=name)  # type: ignore[arg-type]  # a stage
 
 
-def _judged() -> list[Fact]:
+def _judged() -> list[ResearchFact]:
     supported = [_offer("validation", "row_supported", name) for name in NAMES[:2]]
     rejected = _offer("validation", "name_quote_not_on_page", "Nix", failure=True)
-    return [*supported, rejected, Fact("extraction", "page_checked", "x", url=PAGE)]
+    return [*supported, rejected, ResearchFact("extraction", "page_checked", "x", url=PAGE)]
 
 
-def _kept() -> list[Fact]:
+def _kept() -> list[ResearchFact]:
     return [
-        Fact("reconciliation", "row_kept", "x", url=PAGE, entity=name, key=key_of(name))
+        ResearchFact("reconciliation", "row_kept", "x", url=PAGE, entity=name, key=key_of(name))
         for name in NAMES[:2]
     ]

@@ -8,10 +8,10 @@ from msgspec import json
 from livedata.model import ids
 from livedata.model.errors import LostLease
 from livedata.model.ids import RunId
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.memory import KnownCell, Spent
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import LONGEST_BODY, Fact
+from livedata.model.research.record import LONGEST_BODY, ResearchFact
 from livedata.services import attempts, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
@@ -91,7 +91,7 @@ def test_facts_name_known_entities_by_their_numbers_and_are_read_with_their_keys
     attempt = table.begin()
     table.remember(attempt)
     names = ("Acme", "Bolt", "Cog", "Dyn")
-    about = [Fact("discovery", "known_source", "x", key=key_of(name)) for name in names]
+    about = [ResearchFact("discovery", "known_source", "x", key=key_of(name)) for name in names]
     recording.record(table.store, attempt, step_of("read", facts=about))
     with table.store.reading() as reader:
         assert kept.recorded_facts(reader, table.id, attempt.id) == about
@@ -234,9 +234,9 @@ def test_an_open_run_becomes_fresh_for_the_attempts_that_begin_from_then_on(
 def test_a_call_that_does_not_tell_what_it_took_counts_at_its_worst(table: ResearchTable) -> None:
     attempt = table.begin()
     table.remember(attempt)
-    untold = Usage("openai", "m", 1, most_tokens=9_000, most_usd=0.5)
-    half_told = Usage("openai", "m", 1, 100, most_tokens=9_000)
-    search = Usage("searxng", search_credits=1)
+    untold = CallUsage("openai", "m", 1, most_tokens=9_000, most_usd=0.5)
+    half_told = CallUsage("openai", "m", 1, 100, most_tokens=9_000)
+    search = CallUsage("searxng", search_credits=1)
     recording.record(table.store, attempt, step_of(calls=[untold, half_told, search]))
     attempts.give_back(table.store, attempt)
     again = table.begin_again(attempt.run)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.cli.context import CommandContext
-    from livedata.model.research.recipe import Plan
+    from livedata.model.research.recipe import TablePlan
     from livedata.research.providers.trial import Tried
 
 
@@ -83,7 +83,7 @@ def try_model(ctx: CommandContext, page: Path | None, plan_file: Path | None) ->
         raise click.exceptions.Exit(1)
 
 
-def _print_best(plan: Plan, best: Tried, is_set: str) -> None:
+def _print_best(plan: TablePlan, best: Tried, is_set: str) -> None:
     print_text("")
     labels = [attribute.label for attribute in plan.attributes]
     print_table(
@@ -111,7 +111,7 @@ def _dropped(best: Tried, labels: Sequence[str]) -> list[str]:
     return [*rows, *cells]
 
 
-def _as_json(plan: Plan, tried: Tried) -> dict[str, Any]:
+def _as_json(plan: TablePlan, tried: Tried) -> dict[str, Any]:
     understood = tried.understood
     labels = [attribute.label for attribute in plan.attributes]
     return {

@@ -11,7 +11,7 @@ from typing_extensions import override
 from livedata.messages.templates import plural
 
 if TYPE_CHECKING:
-    from livedata.model.research.answers import Usage
+    from livedata.model.research.answers import CallUsage
 
 
 class Taken(Struct):
@@ -25,7 +25,7 @@ class Taken(Struct):
     untold: int = 0
     usd: float | None = 0.0
 
-    def include(self, calls: Sequence[Usage]) -> None:
+    def include(self, calls: Sequence[CallUsage]) -> None:
         """Count calls of a model; a search has no tokens."""
         for call in calls:
             if call.model is None:
@@ -50,7 +50,7 @@ class Taken(Struct):
         return f"{tokens}, ${self.usd:,.2f}" if self.usd >= 1 else f"{tokens}, ${self.usd:.4f}"
 
 
-def describe_calls(calls: Sequence[Usage]) -> str:
+def describe_calls(calls: Sequence[CallUsage]) -> str:
     """Say what the calls of a Run took, or that the model was not asked."""
     taken = Taken()
     taken.include(calls)

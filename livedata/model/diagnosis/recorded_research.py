@@ -11,10 +11,10 @@ from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.diagnosis.entities import Basis
 from livedata.model.diagnosis.recorded_run import RowAtRun, RunFacts
 from livedata.model.problem import Problem
-from livedata.model.research.answers import SearchResult, Usage
+from livedata.model.research.answers import CallUsage, SearchResult
 from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 
 
@@ -39,7 +39,7 @@ class RecordedResearch(Struct, frozen=True):
     run: Run
     attempt: str | None
     stop: Stop | None
-    facts: Sequence[Fact]
+    facts: Sequence[ResearchFact]
     recipe: ResearchRecipe | None
     columns: Sequence[Column]
     basis: Basis = "recorded"
@@ -49,7 +49,7 @@ class RecordedResearch(Struct, frozen=True):
     discovery: Discovery | None = None
     known: Memory = field(default_factory=Memory)
     rows: Mapping[str, RowAtRun] = field(default_factory=dict)
-    calls: Sequence[Usage] = ()
+    calls: Sequence[CallUsage] = ()
 
     @property
     def is_over(self) -> bool:

@@ -22,7 +22,7 @@ CallFailure = Literal[
 """Why there is no answer; by the last two nobody was asked, since the owner's day is used up."""
 
 
-class Usage(Struct, frozen=True):
+class CallUsage(Struct, frozen=True):
     """What a call took: None is what nobody told, and never 0 by guess.
 
     `requests` counts the HTTP requests, those that were refused or repeated too. `most_tokens` and
@@ -51,7 +51,7 @@ class ModelAnswer(Struct, frozen=True):
     """What a model answered: JSON of the shape that was asked for, or why there is none."""
 
     body: str | Failed
-    usage: Usage
+    usage: CallUsage
 
 
 NO_CHARACTER = "\ufffd"
@@ -71,7 +71,7 @@ class SearchAnswer(Struct, frozen=True):
     """The results of a search, or why there are none."""
 
     results: list[SearchResult] | Failed
-    usage: Usage
+    usage: CallUsage
 
 
 class PageText(Struct, frozen=True):

@@ -30,7 +30,7 @@ class Attribute(Struct, frozen=True):
         return self.field.label
 
 
-class Plan(Struct, frozen=True):
+class TablePlan(Struct, frozen=True):
     """What the table is about: one row per entity of a kind, one attribute per question.
 
     `scope_fields` are labels of attributes: entities of one name differ if these differ.
@@ -63,7 +63,7 @@ class ResearchRecipe(Struct, frozen=True):
     version: int
     prompt: str
     urls: tuple[str, ...]
-    plan: Plan | None
+    plan: TablePlan | None
     name: ResearchField
     evidence: ResearchField
     source: ResearchField

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from livedata.model.diagnosis.entities import Stage
-from livedata.model.research.answers import Unread, Usage
+from livedata.model.research.answers import CallUsage, Unread
 from livedata.model.run import Phase, StepStatus
 
 ArtifactKind = Literal[
@@ -17,7 +17,7 @@ LONGEST_BODY = 64 * 1024
 """Bytes of an artifact's body; of a longer one only hash and size are kept (interface 8)."""
 
 
-class Fact(Struct, frozen=True):
+class ResearchFact(Struct, frozen=True):
     """One thing that happened, never changed afterwards (rules 14.12).
 
     `evidence` is the id of an artifact, else of a step. `url` is the page it happened on, as it was
@@ -87,7 +87,7 @@ class RecordedCall(Struct, frozen=True):
     """What one call took, and the phase that made it."""
 
     phase: Phase
-    usage: Usage
+    usage: CallUsage
 
 
 class RowCounts(Struct, frozen=True):
@@ -112,6 +112,6 @@ class ResearchStep(Struct, kw_only=True):
     url: str | None = None
     failure: Unread | None = None
     counts: RowCounts | None = None
-    facts: list[Fact] = field(default_factory=list)
+    facts: list[ResearchFact] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
-    calls: list[Usage] = field(default_factory=list)
+    calls: list[CallUsage] = field(default_factory=list)

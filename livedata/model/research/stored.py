@@ -13,10 +13,10 @@ from livedata.model.research.recipe import (
     SEARCHED,
     Attribute,
     EntityKind,
-    Plan,
     ResearchField,
     ResearchLimits,
     ResearchRecipe,
+    TablePlan,
 )
 from livedata.model.wire import Uri, Uuid
 
@@ -208,9 +208,9 @@ def compile_research(
     )
 
 
-def _plan(declared: DeclaredPlan, attributes: Sequence[Attribute]) -> Plan:
+def _plan(declared: DeclaredPlan, attributes: Sequence[Attribute]) -> TablePlan:
     identity = declared["rowIdentity"]
-    return Plan(
+    return TablePlan(
         title=declared["title"],
         row_meaning=declared["rowMeaning"],
         name_label=declared["nameLabel"],

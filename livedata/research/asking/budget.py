@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.day import DayBudget
 from livedata.model.research.memory import Spent
 from livedata.model.research.recipe import ResearchLimits
@@ -92,7 +92,7 @@ class Budget:
         """What a question may take at most."""
         return worst_case(question, requests, self._prices)
 
-    def actual(self, usage: Usage, worst: Cost) -> Cost:
+    def actual(self, usage: CallUsage, worst: Cost) -> Cost:
         """What a call took; the worst of it where nobody told."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return worst
@@ -109,7 +109,7 @@ def worst_case(question: Question, requests: int, prices: Prices | None) -> Cost
     return _cost(asked * requests + repeated, question.most_output * requests, prices)
 
 
-def with_worst_case(usage: Usage, question: Question, prices: Prices | None) -> Usage:
+def with_worst_case(usage: CallUsage, question: Question, prices: Prices | None) -> CallUsage:
     """What a call took; if nobody told, with what it counts for in a later attempt."""
     if usage.input_tokens is not None and usage.output_tokens is not None:
         return usage

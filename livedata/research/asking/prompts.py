@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from livedata.model.research.answers import PageText
-from livedata.model.research.recipe import EntityKind, Plan
+from livedata.model.research.recipe import EntityKind, TablePlan
 from livedata.research.asking.windows import Window
 from livedata.research.ports import Question
 from livedata.rules.research.plan import LONGEST_QUERY, MOST_ATTRIBUTES
@@ -62,7 +62,7 @@ def plan_question(prompt: str, source_url: str, problems: Sequence[str]) -> Ques
 
 
 def rows_question(
-    plan: Plan, page: PageText, window: Window, links: Sequence[tuple[int, str, str]]
+    plan: TablePlan, page: PageText, window: Window, links: Sequence[tuple[int, str, str]]
 ) -> Question:
     """Ask for the rows of one window, which shows `links`: number, text and address of each."""
     shown = {
@@ -84,7 +84,7 @@ def rows_question(
     )
 
 
-def _table(plan: Plan) -> dict[str, Any]:
+def _table(plan: TablePlan) -> dict[str, Any]:
     return {
         "title": plan.title,
         "rowMeaning": plan.row_meaning,
@@ -101,7 +101,7 @@ def _table(plan: Plan) -> dict[str, Any]:
     }
 
 
-def rows_schema(plan: Plan) -> dict[str, Any]:
+def rows_schema(plan: TablePlan) -> dict[str, Any]:
     """The JSON schema of the rows of a window: labels are those of the plan alone."""
     text: dict[str, Any] = {"type": "string"}
     optional: dict[str, Any] = {"type": ["string", "null"]}
@@ -158,7 +158,7 @@ _PLAN_SCHEMA = _object(
     ),
     attributes=_array(_object(label=_TEXT, description=_TEXT)),
 )
-_EMPTY = Plan("", "", "", "", "other", "", (), ())
+_EMPTY = TablePlan("", "", "", "", "other", "", (), ())
 _ASKED = _json([SYSTEM, _PLAN_SCHEMA, _table(_EMPTY), rows_schema(_EMPTY)])
 HARNESS_VERSION = f"research-1/p:{sha256(_ASKED.encode()).hexdigest()[:8]}"
 """Which harness a Run was made by: its form, and a digest of its prompts and schemas."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model.problem import Problem, Remedy
-from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
+from livedata.model.research.answers import CallFailure, CallUsage, Failed, ModelAnswer
 from livedata.model.research.record import ArtifactKind, ResearchStep
 from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
@@ -62,7 +62,7 @@ class Answered(Struct, frozen=True):
     answer: bytes | None
     failure: CallFailure | None
     artifact: str
-    usage: Usage | None
+    usage: CallUsage | None
     detail: str = ""
 
 
@@ -110,7 +110,7 @@ async def ask(journal: Journal, model: Model, asked: AskedQuestion, step: Resear
         answer = await model.ask(asked.question)
     except RunOver as over:
         if over.cut_off:
-            untold = Usage("", model.name)
+            untold = CallUsage("", model.name)
             step.calls.append(with_worst_case(untold, asked.question, model.prices))
         raise
     if answer.usage.requests:
@@ -149,6 +149,6 @@ def _keep(
     return journal.keep(step, asked.kind, *place, reused=reused)
 
 
-def _answered(recorded: RecordedAnswer, artifact: str, usage: Usage | None) -> Answered:
+def _answered(recorded: RecordedAnswer, artifact: str, usage: CallUsage | None) -> Answered:
     answer = None if recorded.failure else msgspec.json.encode(recorded.answer)
     return Answered(answer, recorded.failure, artifact, usage, recorded.detail)

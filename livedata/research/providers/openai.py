@@ -40,7 +40,7 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.usage import RunUsage
 from typing_extensions import override
 
-from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
+from livedata.model.research.answers import CallFailure, CallUsage, Failed, ModelAnswer
 from livedata.model.research.settings import ModelOutput, ResearchSettings
 from livedata.research.ports import Prices, Question
 from livedata.research.providers.complaint import complaint, words_of_error
@@ -110,13 +110,13 @@ class OpenAIModel:
             self._agents[key] = _agent(self._model, question, self._settings.model_output)
         return self._agents[key]
 
-    def _usage(self, call: _Call) -> Usage:
+    def _usage(self, call: _Call) -> CallUsage:
         taken, prices = call.usage, self.prices
         is_measured = call.is_measured
         usd = None
         if is_measured and prices is not None:
             usd = (taken.input_tokens * prices.input + taken.output_tokens * prices.output) / 1e6
-        return Usage(
+        return CallUsage(
             provider=urlsplit(self._settings.model_base_url).hostname or "",
             model=self.name,
             requests=call.sent,

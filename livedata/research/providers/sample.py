@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from livedata.model.research.recipe import Plan, ResearchLimits
+from livedata.model.research.recipe import ResearchLimits, TablePlan
 from livedata.model.research.stored import (
     DeclaredPlan,
     attribute_columns,
@@ -42,7 +42,7 @@ PLAN: Final[DeclaredPlan] = {
 }
 
 
-def compiled(declared: DeclaredPlan) -> Plan:
+def compiled(declared: DeclaredPlan) -> TablePlan:
     """A plan as a Run has it, of no dataset."""
     columns = first_columns(declared["nameLabel"])
     added = attribute_columns(declared, [column["name"] for column in columns])

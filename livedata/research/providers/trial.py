@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.model.research.answers import Failed, OfferedRows, PageText, Usage
-from livedata.model.research.recipe import Plan
+from livedata.model.research.answers import CallUsage, Failed, OfferedRows, PageText
+from livedata.model.research.recipe import TablePlan
 from livedata.model.research.settings import ModelOutput, ResearchSettings
 from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.windows import windows
@@ -34,11 +34,11 @@ class Understood(Struct, frozen=True):
 
     rows: list[SupportedRow]
     refused: list[tuple[str, str]]
-    usage: Usage
+    usage: CallUsage
     failure: Failed | None = None
 
 
-async def understand(model: Model, plan: Plan, text: PageText) -> Understood:
+async def understand(model: Model, plan: TablePlan, text: PageText) -> Understood:
     """What a model says of the first window of a page."""
     page = ExtractedPage(1, text.url, text, "")
     window = windows(text.text)[0]
@@ -71,7 +71,7 @@ class Tried(Struct, frozen=True):
         return bool(self.understood.rows)
 
 
-def try_modes(settings: ResearchSettings, plan: Plan, page: PageText) -> Iterator[Tried]:
+def try_modes(settings: ResearchSettings, plan: TablePlan, page: PageText) -> Iterator[Tried]:
     """Ask about a page in each mode, the one that is set first."""
     for mode in sorted(MODES, key=lambda mode: mode != settings.model_output):
         began = time.monotonic()
@@ -81,6 +81,6 @@ def try_modes(settings: ResearchSettings, plan: Plan, page: PageText) -> Iterato
             return
 
 
-async def _asked(settings: ResearchSettings, plan: Plan, page: PageText) -> Understood:
+async def _asked(settings: ResearchSettings, plan: TablePlan, page: PageText) -> Understood:
     async with connected(settings) as providers:
         return await understand(providers.model, plan, page)

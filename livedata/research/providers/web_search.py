@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from livedata.model.research.answers import (
     NO_CHARACTER,
+    CallUsage,
     Failed,
     SearchAnswer,
     SearchResult,
-    Usage,
 )
 from livedata.research.ports import SearchQuery
 from livedata.research.providers.complaint import complaint, first_sentence
@@ -89,7 +89,7 @@ class WebSearch:
                     outcome = await self._asked(query, is_last=requests == 2)
         except TimeoutError:
             outcome = Failed("search_failed", f"no complete answer within {self._seconds:g} s")
-        usage = Usage(self._provider.name, requests=requests)
+        usage = CallUsage(self._provider.name, requests=requests)
         if isinstance(outcome, Failed):
             return SearchAnswer(outcome, usage)
         return SearchAnswer(outcome.results, replace(usage, search_credits=outcome.credits))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.research.replayed import ChangedCell, ChangedCode, ChangedRow, ReplayDiff
 from livedata.research.replay.replay import Replayed
 from livedata.research.replay.tape import FoundRow, Tape
@@ -46,13 +46,15 @@ def _cells(
             yield {"label": field.label, "recorded": before, "replayed": now}
 
 
-def _codes(recorded: Sequence[Fact], replayed: Sequence[Fact]) -> Iterator[ChangedCode]:
+def _codes(
+    recorded: Sequence[ResearchFact], replayed: Sequence[ResearchFact]
+) -> Iterator[ChangedCode]:
     before, now = _counted(recorded), _counted(replayed)
     for code in sorted({*before, *now}):
         if before[code] != now[code]:
             yield {"code": code, "recorded": before[code], "replayed": now[code]}
 
 
-def _counted(facts: Sequence[Fact]) -> Counter[str]:
+def _counted(facts: Sequence[ResearchFact]) -> Counter[str]:
     # What became of the rows in the table is none of the harness's facts.
     return Counter(fact.code for fact in facts if fact.stage != "output")

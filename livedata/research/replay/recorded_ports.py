@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from msgspec import Struct, json
 
 from livedata.model.research.answers import (
+    CallUsage,
     Failed,
     ModelAnswer,
     PageText,
     SearchAnswer,
     Unread,
-    Usage,
 )
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, ResearchStep
@@ -107,9 +107,9 @@ class RecordedModel:
         digest = question_digest(question, self.name)
         body = self._recording.find(kind, question.source_url, question.window, digest)
         if body is None:
-            return ModelAnswer(Failed("model_invalid_output"), Usage("replay", self.name))
+            return ModelAnswer(Failed("model_invalid_output"), CallUsage("replay", self.name))
         recorded = json.decode(body, type=RecordedAnswer)
-        usage = Usage(
+        usage = CallUsage(
             "replay",
             self.name,
             input_tokens=recorded.input_tokens,
@@ -163,9 +163,9 @@ class RecordedSearches:
         digest = search_digest(query)
         body = self._recording.find("search.results", self.address, "", digest)
         if body is None:
-            return SearchAnswer(Failed("search_failed"), Usage("replay"))
+            return SearchAnswer(Failed("search_failed"), CallUsage("replay"))
         recorded = json.decode(body, type=RecordedSearch)
-        usage = Usage("replay", search_credits=recorded.credits)
+        usage = CallUsage("replay", search_credits=recorded.credits)
         if recorded.failure is not None:
             return SearchAnswer(Failed(recorded.failure, recorded.detail), usage)
         return SearchAnswer(recorded.results, usage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from livedata.model.research.outcome import ResearchOutcome
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.research.replayed import ReplayMode
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.harness import research
@@ -33,7 +33,7 @@ class Replayed(Struct, frozen=True):
     """What a replay found, and what it would have had to ask for."""
 
     outcome: ResearchOutcome
-    facts: list[Fact]
+    facts: list[ResearchFact]
     misses: list[Miss]
     identical: bool
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from livedata.model.research.answers import Unread
 from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, ArtifactKind, Fact
+from livedata.model.research.record import Artifact, ArtifactKind, ResearchFact
 from livedata.model.run import ResearchStop, Run
 from livedata.research.asking.questions import RecordedAnswer
 from livedata.research.reading import RecordedPage
@@ -68,7 +68,7 @@ class Tape(Struct, frozen=True):
     digest: str | None = None
     run: Run | None = None
     attempt: str | None = None
-    facts: Sequence[Fact] = ()
+    facts: Sequence[ResearchFact] = ()
     rows: Sequence[FoundRow] = ()
 
 
@@ -90,7 +90,7 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True):
     memory: Memory
     stop: ResearchStop | None
     digest: str | None
-    facts: Sequence[Fact]
+    facts: Sequence[ResearchFact]
     rows: Sequence[FoundRow]
     artifacts: int
 

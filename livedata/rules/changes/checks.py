@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
 from livedata.model.problem import Params, Problem, place
-from livedata.model.recipe import Recipe, RecipeField, UrlPattern
+from livedata.model.recipe import Recipe, RecipeField, UrlPatternPages
 from livedata.model.row import Scalar
 from livedata.model.run import Check, present_check_id
 from livedata.rules.changes.compare import SeenRecord
@@ -162,7 +162,7 @@ def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     if page.number == 1 and recipe.minimum_items == 0:
         return True
     return (
-        isinstance(recipe.pagination, UrlPattern)
+        isinstance(recipe.pagination, UrlPatternPages)
         and page is harvest.pages[-1]
         and harvest.ending.rule == "natural_end"
     )

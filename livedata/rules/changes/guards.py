@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.problem import Param, Problem, Remedy
-from livedata.model.recipe import NextLink, Recipe, RecipeField, UrlPattern
+from livedata.model.recipe import NextLinkPages, Recipe, RecipeField, UrlPatternPages
 from livedata.model.run import Guard
 from livedata.rules.changes.compare import Changes
 from livedata.rules.changes.keys import Moved, another_key, moved_keys
@@ -198,9 +198,9 @@ def _lost_pagination(comparison: Comparison) -> Drift | None:
 def _pagination(recipe: Recipe) -> dict[str, Param]:
     """How the recipe goes from page to page, as parameters."""
     match recipe.pagination:
-        case NextLink(selector):
+        case NextLinkPages(selector):
             return {"by": "next link", "selector": selector}
-        case UrlPattern(end_selector=selector):
+        case UrlPatternPages(end_selector=selector):
             return {"by": "endSelector", "selector": selector}
         case None:
             return {"by": None, "selector": None}

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.problem import Param, Params, Problem
-from livedata.model.recipe import NextLink, RecipeField
+from livedata.model.recipe import NextLinkPages, RecipeField
 from livedata.rules.changes.guards import (
     LONGEST_EXAMPLE,
     Comparison,
@@ -89,7 +89,7 @@ def _links_of(page: PageFact) -> Iterator[tuple[str, Params]]:
 
 def _selector(comparison: Comparison) -> str | None:
     pagination = comparison.recipe.pagination
-    return pagination.selector if isinstance(pagination, NextLink) else None
+    return pagination.selector if isinstance(pagination, NextLinkPages) else None
 
 
 def _bare_rows(comparison: Comparison) -> Iterator[Problem]:

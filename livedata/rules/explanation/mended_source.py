@@ -26,7 +26,7 @@ from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
 from livedata.model.diagnosis.explanation import Replacement, Suggestion
 from livedata.model.harvest import Record
-from livedata.model.recipe import NextLink, Read, Recipe, RecipeField
+from livedata.model.recipe import NextLinkPages, Read, Recipe, RecipeField
 from livedata.model.row import Scalar
 from livedata.rules.explanation.narrower_items import without_strangers
 
@@ -163,7 +163,7 @@ def _mend_link(
 ) -> None:
     """Replace the selector of a next link that finds nothing, if the page had one."""
     pagination = known.recipe.pagination
-    if known.next_page is None or not isinstance(pagination, NextLink):
+    if known.next_page is None or not isinstance(pagination, NextLinkPages):
         return
     if survey.page.select(parse(pagination.selector)):
         return

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from livedata.model.research.answers import OfferedCell, OfferedRow, PageText
-from livedata.model.research.recipe import Attribute, Plan
+from livedata.model.research.recipe import Attribute, TablePlan
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold, without_marks
 from livedata.rules.research.identity import Scope
@@ -54,7 +54,7 @@ class SearchablePage(Struct, frozen=True):
     words: PageWords
 
 
-def judge_row(row: OfferedRow, page: SearchablePage, plan: Plan) -> SupportedRow | RowFault:
+def judge_row(row: OfferedRow, page: SearchablePage, plan: TablePlan) -> SupportedRow | RowFault:
     """The row as far as the page supports it, or the first reason why it does not."""
     if not fold_name(row.name, plan.kind) or len(row.name) > LONGEST_NAME:
         return "invalid_name"
@@ -95,7 +95,7 @@ def _judge_cell(
 
 
 def _scope(
-    row: OfferedRow, cells: Sequence[SupportedCell], page: SearchablePage, plan: Plan
+    row: OfferedRow, cells: Sequence[SupportedCell], page: SearchablePage, plan: TablePlan
 ) -> Scope | None:
     """The folded value of each scope field; None if one is missing or not on the page."""
     quoted = {
@@ -106,7 +106,7 @@ def _scope(
     return tuple(sorted(values.items())) if all(values.values()) else None
 
 
-def _official_url(row: OfferedRow, page: SearchablePage, plan: Plan) -> str | None:
+def _official_url(row: OfferedRow, page: SearchablePage, plan: TablePlan) -> str | None:
     """The folded official address, if words of its link hold the name, or the page is there."""
     number, links = row.official_url, page.text.links
     if number is None or not 0 <= number < len(links):

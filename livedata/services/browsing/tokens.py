@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from livedata.model.ids import Micros, OwnerName, format_timestamp
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.store.database.store import Database
 from livedata.store.research import calls
 
@@ -32,7 +32,7 @@ def days(db: Database, owner: OwnerName) -> list[Day]:
     return _summed(made)[::-1]
 
 
-def _summed(made: Iterable[tuple[Micros, Usage]]) -> list[Day]:
+def _summed(made: Iterable[tuple[Micros, CallUsage]]) -> list[Day]:
     by_day: dict[str, Day] = {}
     for moment, took in made:
         name = format_timestamp(moment)[:10]

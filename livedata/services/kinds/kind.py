@@ -18,7 +18,7 @@ from livedata.services.run_view import RunView
 from livedata.store.database.backend import Writer
 
 if TYPE_CHECKING:
-    from livedata.model.research.answers import Usage
+    from livedata.model.research.answers import CallUsage
     from livedata.model.research.recipe import ResearchRecipe
     from livedata.model.research.stored import SentRecipe, StoredRecipe
     from livedata.rules.changes.guards import Drift
@@ -95,7 +95,7 @@ class RunKind(Protocol):
         """Key -> the name of each row that has one beside its key."""
 
     # What is told of it.
-    def calls(self, view: RunView, /) -> list[Usage] | None:
+    def calls(self, view: RunView, /) -> list[CallUsage] | None:
         """What its calls of models and searches took; None if it makes none."""
 
     def steps(self, view: RunView, /) -> tuple[list[TraceStep], str | None]:

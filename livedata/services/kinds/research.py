@@ -11,7 +11,7 @@ from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.held import ResearchHarvest
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
@@ -123,7 +123,7 @@ def names(harvest: Harvest) -> Mapping[str, str]:
     return {key: identity.aliases[0] for key, identity in identities.items()}
 
 
-def calls(view: RunView) -> list[Usage]:
+def calls(view: RunView) -> list[CallUsage]:
     """What its calls of models and searches took."""
     return [call.usage for call in call_store.all_of(view.reader, view.id)]
 

@@ -11,7 +11,7 @@ from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
 from livedata.model.research.memory import Memory
-from livedata.model.research.record import ArtifactKind, Fact
+from livedata.model.research.record import ArtifactKind, ResearchFact
 from livedata.model.research.stored import compile_research
 from livedata.model.run import RunDiscovery
 from livedata.rules.diagnosis.areas import report
@@ -70,7 +70,9 @@ def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
     )
 
 
-def _facts(reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None) -> list[Fact]:
+def _facts(
+    reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None
+) -> list[ResearchFact]:
     return [] if attempt is None else attempts.recorded_facts(reader, dataset.id, attempt.raw)
 
 

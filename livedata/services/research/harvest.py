@@ -15,7 +15,7 @@ from livedata.model.research.outcome import (
     ResearchOutcome,
 )
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.rules.changes.checks import checked_pages, seen_records
 from livedata.rules.changes.compare import CurrentRow, fill_standing
 
@@ -124,12 +124,12 @@ def _field(field_id: str, at: int, records: Collection[Record]) -> FieldFact:
     }
 
 
-def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list[Fact]:
+def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list[ResearchFact]:
     """What became of the rows in the table (rules 14.9): known only once a Run has ended."""
     urls = {page.number: page.final_url for page in outcome.pages}
     code = "row_written" if accepted else "output_withheld"
     facts = [
-        Fact(
+        ResearchFact(
             "output",
             code,
             step,
@@ -142,6 +142,7 @@ def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list
     ]
     if accepted:
         facts += [
-            Fact("output", "row_missing", step, failure=True, key=key) for key in outcome.gone
+            ResearchFact("output", "row_missing", step, failure=True, key=key)
+            for key in outcome.gone
         ]
     return facts

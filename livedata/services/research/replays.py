@@ -12,7 +12,7 @@ from livedata.model.diagnosis.diagnostics import RunDiagnostics
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.errors import Conflict
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.research.replayed import (
     ReplayedFact,
     ReplayedRow,
@@ -78,7 +78,7 @@ def _rows(found: Replayed, recipe: ResearchRecipe) -> Iterator[ReplayedRow]:
         }
 
 
-def _fact(fact: Fact) -> ReplayedFact:
+def _fact(fact: ResearchFact) -> ReplayedFact:
     return {
         "stage": fact.stage,
         "code": fact.code,

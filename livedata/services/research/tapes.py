@@ -12,7 +12,7 @@ from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, Fact, ResearchStep
+from livedata.model.research.record import Artifact, ResearchFact, ResearchStep
 from livedata.model.run import KEPT_FOR, ResearchStop, Run
 from livedata.research.replay.tape import FoundRow, Tape
 from livedata.services.kinds import choice as kinds
@@ -87,7 +87,11 @@ def _tape(
 
 
 def _found(
-    reader: Reader, dataset: DatasetRef, run: Run, recipe: ResearchRecipe, facts: Sequence[Fact]
+    reader: Reader,
+    dataset: DatasetRef,
+    run: Run,
+    recipe: ResearchRecipe,
+    facts: Sequence[ResearchFact],
 ) -> Iterator[FoundRow]:
     """The rows that the Run kept, with their cells if it was accepted."""
     head = runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("head")
@@ -107,7 +111,7 @@ def _values(row: RowAtRun, recipe: ResearchRecipe) -> list[str | None]:
     return [value if isinstance(value, str) else None for value in found]
 
 
-def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
+def _end(facts: Sequence[ResearchFact]) -> tuple[ResearchStop | None, str | None]:
     """By which rule the harness ended, and the digest of what it found; None if it did not."""
     for fact in facts:
         if fact.code == "outcome_digest":
@@ -117,7 +121,7 @@ def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
 
 
 def _early_stop(
-    steps: Sequence[ResearchStep], facts: Sequence[Fact], rule: str
+    steps: Sequence[ResearchStep], facts: Sequence[ResearchFact], rule: str
 ) -> ResearchStop | None:
     """By which rule a harness ended before it came to rows; `rule` is the one of its Run."""
     if any(step.status == "cancelled" and step.phase != "accept" for step in steps):

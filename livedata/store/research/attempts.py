@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct, json
 
 from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid, raw_id
-from livedata.model.research.record import Fact, ResearchStep
+from livedata.model.research.record import ResearchFact, ResearchStep
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert
 from livedata.store.research import entities, facts
@@ -99,7 +99,7 @@ def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
     return tuple(sorted({step.url for step in steps if step.phase == "read" and step.url}))
 
 
-def recorded_facts(reader: Reader, dataset: DatasetId, attempt: AttemptId) -> list[Fact]:
+def recorded_facts(reader: Reader, dataset: DatasetId, attempt: AttemptId) -> list[ResearchFact]:
     """The facts of all steps of an attempt, in the order in which the steps ended."""
     rows = reader.rows(
         "SELECT facts FROM research_steps "
@@ -111,6 +111,6 @@ def recorded_facts(reader: Reader, dataset: DatasetId, attempt: AttemptId) -> li
     return list(facts.with_keys(stored, keys))
 
 
-def _packed(reader: Reader, dataset: DatasetId, recorded: Sequence[Fact]) -> bytes:
+def _packed(reader: Reader, dataset: DatasetId, recorded: Sequence[ResearchFact]) -> bytes:
     keys = {fact.key for fact in recorded if fact.key is not None}
     return facts.pack(recorded, entities.numbers_of(reader, dataset, keys))

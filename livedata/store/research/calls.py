@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from livedata.model.ids import AttemptId, Micros, OwnerName, RunId, new_id
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import RecordedCall
 from livedata.model.run import Phase
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import JsonColumn, dump
 from livedata.store.database.statements import insert
 
-USAGE = JsonColumn[Usage](Usage)
+USAGE = JsonColumn[CallUsage](CallUsage)
 
 _ADD = insert("model_calls", "id", "run_id", "attempt_id", "step_id", "phase", "took", "created_at")
 
@@ -21,7 +21,7 @@ def add(
     attempt: AttemptId,
     step: bytes,
     phase: Phase,
-    usage: Usage,
+    usage: CallUsage,
     now: Micros,
 ) -> None:
     """Keep what one call took."""
@@ -37,7 +37,7 @@ def add(
     )
 
 
-def since(reader: Reader, owner: OwnerName, moment: Micros) -> list[tuple[Micros, Usage]]:
+def since(reader: Reader, owner: OwnerName, moment: Micros) -> list[tuple[Micros, CallUsage]]:
     """What the calls of an owner took since a moment, each with its own."""
     rows = reader.rows(
         # EXISTS and not a join: recent calls are few, while SQLite would begin with all Runs.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, json
 
 from livedata.model.diagnosis.entities import Stage
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 
 
 class StoredFact(Struct, frozen=True, array_like=True):
@@ -30,7 +30,7 @@ class StoredFact(Struct, frozen=True, array_like=True):
 _DECODER = json.Decoder(list[StoredFact])
 
 
-def pack(facts: Sequence[Fact], numbers: Mapping[str, int]) -> bytes:
+def pack(facts: Sequence[ResearchFact], numbers: Mapping[str, int]) -> bytes:
     """Facts as bytes; `numbers` are those of the entities by key, as far as they have one."""
     stored = [
         StoredFact(
@@ -47,11 +47,11 @@ def unpack(packed: bytes) -> list[StoredFact]:
     return _DECODER.decode(zlib.decompress(packed))
 
 
-def with_keys(stored: Sequence[StoredFact], keys: Mapping[int, str]) -> Iterator[Fact]:
+def with_keys(stored: Sequence[StoredFact], keys: Mapping[int, str]) -> Iterator[ResearchFact]:
     """The facts with the keys of their entities. Raises KeyError for a number that none has."""
     for fact in stored:
         key = keys[fact.key] if isinstance(fact.key, int) else fact.key
-        yield Fact(
+        yield ResearchFact(
             *(fact.stage, fact.code, fact.evidence, fact.failure, fact.detail, fact.url),
             *(fact.entity, key, fact.field, fact.candidate),
         )

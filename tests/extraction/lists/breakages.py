@@ -27,7 +27,7 @@ from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
 from livedata.messages.validation import read
-from livedata.model.recipe import NextLink, Recipe
+from livedata.model.recipe import NextLinkPages, Recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
 from livedata.rules.explanation.mended_source import Known, mended_source
@@ -146,7 +146,7 @@ def _rows(recipe: Recipe, page: Page) -> list[tuple[Scalar, ...]]:
 
 def _next(recipe: Recipe, page: Page) -> str | None:
     """Where the first match of a recipe's next link leads."""
-    assert isinstance(recipe.pagination, NextLink)
+    assert isinstance(recipe.pagination, NextLinkPages)
     links = page.select(parse(recipe.pagination.selector))
     return page.attribute(links[0], "href") if links else None
 
@@ -222,7 +222,7 @@ def without_names(markup: str, _: Recipe) -> str:
 
 def another_link(markup: str, recipe: Recipe) -> str:
     """What leads to the next page is made in another way."""
-    assert isinstance(recipe.pagination, NextLink)
+    assert isinstance(recipe.pagination, NextLinkPages)
 
     def made_anew(link: LexborNode) -> str:
         return f'<a class="pager__more" href="{link.attributes["href"]}">Show more</a>'

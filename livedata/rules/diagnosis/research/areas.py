@@ -26,7 +26,7 @@ from livedata.model.diagnosis.diagnostics import (
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.research.recipe import SEARCHED, ResearchField, ResearchRecipe
-from livedata.model.research.record import Fact, Merge
+from livedata.model.research.record import Merge, ResearchFact
 from livedata.model.run import REFUSALS
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis.finding import research_finding
@@ -193,14 +193,14 @@ def reconciliation(recorded: RecordedResearch) -> ReconciliationArea:
     }
 
 
-def _rejects(fact: Fact) -> bool:
+def _rejects(fact: ResearchFact) -> bool:
     """Whether a fact says that an offered row became none."""
     if fact.code in _REJECTIONS:
         return True
     return fact.stage == "validation" and fact.failure and not _is_of_cell(fact)
 
 
-def _is_of_cell(fact: Fact) -> bool:
+def _is_of_cell(fact: ResearchFact) -> bool:
     return fact.failure and fact.field is not None
 
 
@@ -219,7 +219,7 @@ def _rejections(recorded: RecordedResearch, rejected: int, dropped: int) -> Iter
         yield research_finding("many_quotes_dropped", dropped=dropped, cells=dropped + kept)
 
 
-def _duplicate(recorded: RecordedResearch, fact: Fact) -> Duplicate:
+def _duplicate(recorded: RecordedResearch, fact: ResearchFact) -> Duplicate:
     labels = recorded.labels
     try:
         merge = msgspec.json.decode(fact.detail, type=Merge)

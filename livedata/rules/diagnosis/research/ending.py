@@ -10,7 +10,7 @@ from livedata.messages.diagnosis.research import research_sentence
 from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.problem import Param
-from livedata.model.research.answers import Usage
+from livedata.model.research.answers import CallUsage
 from livedata.rules.diagnosis import ending
 from livedata.rules.diagnosis.finding import finding, research_finding
 from livedata.rules.diagnosis.research.unknowns import nothing_recorded
@@ -46,7 +46,7 @@ def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
         yield finding("finding.accepted_by_hand")
 
 
-def usage(calls: Sequence[Usage]) -> dict[str, float]:
+def usage(calls: Sequence[CallUsage]) -> dict[str, float]:
     """What the calls took as far as it is known; what nobody told is left out, and never 0."""
     sums: dict[str, float] = {}
     for name, took in (
@@ -62,7 +62,7 @@ def usage(calls: Sequence[Usage]) -> dict[str, float]:
     return sums
 
 
-def usage_unknowns(calls: Sequence[Usage]) -> Iterator[str]:
+def usage_unknowns(calls: Sequence[CallUsage]) -> Iterator[str]:
     """What the calls took and nobody told."""
     model = [call for call in calls if call.model is not None]
     search = [call for call in calls if call.model is None]

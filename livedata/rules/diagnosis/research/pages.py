@@ -12,7 +12,7 @@ from msgspec import Struct
 from livedata.model.diagnosis.diagnostics import SourceCounts
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.research.outcome import PageOutcome
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.run import Candidate, RunDiscovery, SearchObservations
 from livedata.model.wire import as_uri
 
@@ -44,7 +44,7 @@ class ResearchPage(Struct, frozen=True):
 
 def list_pages(recorded: RecordedResearch) -> list[ResearchPage]:
     """Every page that was discovered, in the order in which pages are asked for."""
-    facts_of: defaultdict[str, list[Fact]] = defaultdict(list)
+    facts_of: defaultdict[str, list[ResearchFact]] = defaultdict(list)
     for fact in recorded.facts:
         # Facts of rows say nothing of a page, but a row may be why the page is known.
         if fact.url is not None and (fact.stage == "discovery" or fact.entity is None):
@@ -73,7 +73,7 @@ def _results(discovery: Discovery | None) -> Sequence[Any]:
     return () if discovery is None else discovery.results
 
 
-def _outcome(facts: Sequence[Fact], *, checked: bool) -> PageOutcome:
+def _outcome(facts: Sequence[ResearchFact], *, checked: bool) -> PageOutcome:
     """What became of a page, by the facts about it; `checked` says that the Run counted it."""
     failed = {fact.stage for fact in facts if fact.failure}
     codes = {fact.code for fact in facts}
@@ -85,7 +85,7 @@ def _outcome(facts: Sequence[Fact], *, checked: bool) -> PageOutcome:
     return "checked" if checked or "page_checked" in codes else "unknown"
 
 
-def losing_facts(facts: Sequence[Fact]) -> set[Fact]:
+def losing_facts(facts: Sequence[ResearchFact]) -> set[ResearchFact]:
     """The facts about whole pages by which these count for nothing."""
     checked = {fact.url for fact in facts if fact.code == "page_checked"}
     # An answer that was cut off is no loss if the halves of its window are asked.

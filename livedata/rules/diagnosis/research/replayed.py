@@ -10,7 +10,7 @@ from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchField, ResearchRecipe
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.model.row import MissingReason
 from livedata.model.run import Run
 
@@ -19,7 +19,7 @@ def replayed(
     run: Run,
     recipe: ResearchRecipe,
     known: Memory,
-    facts: Sequence[Fact],
+    facts: Sequence[ResearchFact],
     outcome: ResearchOutcome,
 ) -> RecordedResearch:
     """What a replay of `run` records, to be explained as any Run is."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import KnownRow
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.rules.research.fold import fold
 from livedata.rules.research.names import fold_name
 
@@ -36,7 +36,7 @@ class ResearchEntity(Struct, frozen=True):
     name: str
     aliases: Sequence[str]
     keys: Sequence[str]
-    facts: Sequence[Fact]
+    facts: Sequence[ResearchFact]
     rests_on: str | None
 
 
@@ -49,7 +49,7 @@ def folded(recorded: RecordedResearch, name: str) -> str:
 def gather(recorded: RecordedResearch) -> list[ResearchEntity]:
     """The entities that a Run recorded something of, and those whose rows it was to look after."""
     names = _Names(recorded)
-    facts: defaultdict[_Tie, list[Fact]] = defaultdict(list)
+    facts: defaultdict[_Tie, list[ResearchFact]] = defaultdict(list)
     for fact in recorded.facts:
         # What a row came to follows from the Run itself: a held one may be accepted later.
         if fact.entity is not None and fact.stage != "output":
@@ -99,7 +99,7 @@ class _Names:
         """The keys that have a folded name."""
         return list(self._keys.get(name, ()))
 
-    def tie(self, fact: Fact) -> _Tie:
+    def tie(self, fact: ResearchFact) -> _Tie:
         """What ties a fact about an entity to others."""
         unsure = fact.code == AMBIGUOUS or fact.candidate in self._unsure
         key = None if unsure else fact.key or self._key_of.get(fact.candidate)
@@ -110,7 +110,7 @@ class _Names:
         return ("key", keys[0]) if len(keys) == 1 else ("name", name)
 
     def entity(
-        self, tie: _Tie, about: Sequence[Fact], known: Mapping[str, KnownRow]
+        self, tie: _Tie, about: Sequence[ResearchFact], known: Mapping[str, KnownRow]
     ) -> ResearchEntity:
         """The entity that the facts `about` it are tied to."""
         kind, value = tie

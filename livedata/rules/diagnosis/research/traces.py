@@ -13,11 +13,10 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from livedata.messages.diagnosis.research import fact_detail
-from livedata.model.diagnosis.entities import EntityPath, Outcome
-from livedata.model.diagnosis.entities import Fact as AnsweredFact
+from livedata.model.diagnosis.entities import EntityPath, Fact, Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
-from livedata.model.research.record import Fact
+from livedata.model.research.record import ResearchFact
 from livedata.rules.diagnosis.research import ties
 from livedata.rules.diagnosis.research.pages import losing_facts, page_uri
 from livedata.rules.diagnosis.research.ties import AMBIGUOUS, ResearchEntity
@@ -51,7 +50,7 @@ class ResearchTrace(EntityTrace, frozen=True):
 class _Ending(Struct, frozen=True):
     """What the end of the Run made of an entity, on its page if it is about one."""
 
-    fact: AnsweredFact
+    fact: Fact
     url: str | None = None
 
 
@@ -59,7 +58,7 @@ class _Step(Struct, frozen=True):
     """A fact on the way over a page: its stage, its words, and whether the way ends there."""
 
     stage: int
-    answer: AnsweredFact
+    answer: Fact
     blocks: bool
 
 
@@ -77,7 +76,7 @@ def trace_entities(recorded: RecordedResearch) -> list[ResearchTrace]:
     return [_trace(recorded, entity, pages, uris) for entity in ties.gather(recorded)]
 
 
-def answer_fact(fact: Fact, labels: Mapping[str, str]) -> AnsweredFact:
+def answer_fact(fact: ResearchFact, labels: Mapping[str, str]) -> Fact:
     """A recorded fact as answered, in words."""
     detail = fact_detail(fact.code, fact.detail, labels.get(fact.field or ""))
     return {
@@ -169,7 +168,7 @@ def _ending(
     return _Ending(_output("row_missing", row.revision), entity.rests_on) if by_this_run else None
 
 
-def _output(code: str, evidence: str, detail: str = "") -> AnsweredFact:
+def _output(code: str, evidence: str, detail: str = "") -> Fact:
     return {
         "stage": "output",
         "code": code,
