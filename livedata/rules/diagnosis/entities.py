@@ -23,7 +23,7 @@ MOST_NAMES: Final = 20
 T = TypeVar("T", bound=EntityTrace)
 
 
-class Entities(Protocol[T]):
+class TracedEntities(Protocol[T]):
     """The entities of a Run, as a kind of Run knows them from its records."""
 
     @property
@@ -73,7 +73,7 @@ class Entities(Protocol[T]):
         """The empty cells of each field that has some."""
 
 
-def diagnose(entities: Entities[T], name: str, field: str | None) -> EntityDiagnosis:
+def diagnose(entities: TracedEntities[T], name: str, field: str | None) -> EntityDiagnosis:
     """The diagnosis of the entity that a name means; with `field`, of its cells only that one."""
     matches = entities.named(name)
     trace = matches[0] if len(matches) == 1 else None
@@ -99,7 +99,7 @@ def diagnose(entities: Entities[T], name: str, field: str | None) -> EntityDiagn
     }
 
 
-def summarize(entities: Entities[T]) -> RunLossSummary:
+def summarize(entities: TracedEntities[T]) -> RunLossSummary:
     """The summary of a Run: its entities by outcome, and what each group of them failed at."""
     traces = entities.traces
     return {
