@@ -19,7 +19,7 @@ from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport, report
-from livedata.services.run_view import viewing
+from livedata.services.run_view import RunView, viewing
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
@@ -183,7 +183,8 @@ def run_price(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
         dataset_store.ref(reader, owner, dataset_id)
         for run in run_store.newest(reader, owner, dataset_id, RECENT_RUNS):
             if run["status"] == "succeeded":
-                return accounts.charged(reader, RunId(ids.raw_id(run["id"])))
+                # As it is told: what cannot be read of a Run is said, and no price made of it.
+                return report(RunView(reader, owner, RunId(ids.raw_id(run["id"])))).charged
         # Before the first accepted Run only the limit is known: a page costs one credit.
         _, declared = recipes.source(reader, dataset_id)
         return kinds.of_source(declared).price(declared)
