@@ -15,9 +15,9 @@ from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
 from livedata.cli.runs.next_steps import OF_RESEARCH
 from livedata.hints import Subject, hint, quoted
-from livedata.messages import addresses, causes, checks, fetch, pagination, run_end
+from livedata.messages import addresses, causes, checks, deliveries, fetch, pagination, run_end
 from livedata.messages.diagnosis import findings, research
-from livedata.messages.notices import deliveries, events
+from livedata.messages.notices import events
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.templates import Words
 from livedata.model.errors import LivedataError

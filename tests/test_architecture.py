@@ -38,7 +38,7 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.extraction": {
-        *("hiding", "lists", "lists.identity", "lists.naming", "lists.ranking", "lists.values"),
+        *("hiding", "lists", "lists.identity", "lists.naming", "lists.ranking"),
         *("matching", "research"),
     },
     "livedata.research": {"asking", "providers", "replay"},
@@ -251,7 +251,7 @@ WORDLESS = (
 WORDED = {
     # What is wrong with a selector is said where it is parsed: its words quote the grammar.
     "livedata.extraction.selectors",
-    "livedata.extraction.matching.advice",
+    "livedata.extraction.selector_advice",
     # Answers to the browser, which no person reads.
     "spiders.browser.egress",
     "spiders.browser.proxy_headers",

@@ -14,7 +14,7 @@ from livedata.extraction.cells import (
     read_presence,
     row_key,
 )
-from livedata.extraction.matching.names import is_derived
+from livedata.extraction.derived_names import is_derived
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
 from livedata.extraction.text import SET_OFF, plain

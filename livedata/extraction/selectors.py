@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec import Struct
 
-from livedata.extraction.matching.advice import advice
+from livedata.extraction.selector_advice import advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages import causes, checks, fetch, pagination, run_end
-from livedata.messages.notices import deliveries
+from livedata.messages import causes, checks, deliveries, fetch, pagination, run_end
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 from livedata.model.run import Check, CheckResult

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, convert
 from selectolax.lexbor import LexborNode
 
-from livedata.extraction.matching.names import is_derived
+from livedata.extraction.derived_names import is_derived
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 from tests.lists.gold import HERE, Gold

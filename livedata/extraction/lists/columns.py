@@ -9,15 +9,15 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
+from livedata.extraction.derived_names import UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
-from livedata.extraction.lists.identity.prominence import prominent
 from livedata.extraction.lists.naming.names import Naming
+from livedata.extraction.lists.prominence import prominent
 from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.lists.values.whole_texts import with_whole_text, without_counter
-from livedata.extraction.matching.names import UNNUMBERED, UNNUMBERED_TERM
+from livedata.extraction.lists.whole_texts import with_whole_text, without_counter
 from livedata.extraction.text import names
 from livedata.model.recipe import Read
 

@@ -16,8 +16,8 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.lists.looks import GENERATED, ElementSignature, named_options
+from livedata.extraction.lists.mixtures import Mixtures
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.lists.values.mixtures import Mixtures
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.text import names

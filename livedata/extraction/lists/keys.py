@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
+from livedata.extraction.derived_names import HEADER, INDEX, TERM, UNNUMBERED_TERM
 from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.identity.addresses import moving
 from livedata.extraction.lists.identity.natures import Nature, nature
-from livedata.extraction.matching.names import HEADER, INDEX, TERM, UNNUMBERED_TERM
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import names
 from livedata.model.row import Scalar

@@ -15,10 +15,10 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
+from livedata.extraction.derived_names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.fields import Field, all_fields
 from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.matching.numbering import unnumbered
 from livedata.model.row import Scalar
 

@@ -20,7 +20,7 @@ from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.seen import Lists, SeenList, having, parts, trimmed
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.lists.values.whole_texts import counters
+from livedata.extraction.lists.whole_texts import counters
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.model.harvest import Record

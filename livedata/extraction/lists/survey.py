@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from livedata.extraction.derived_names import HEADER, ROW, TERM
 from livedata.extraction.lists.looks import ElementSignature, Looks
 from livedata.extraction.matching.matcher import Matcher
-from livedata.extraction.matching.names import HEADER, ROW, TERM
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import Hidden, names
 from livedata.extraction.work import TooMuchWork, Work

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from livedata.extraction.matching.names import is_derived
+from livedata.extraction.derived_names import is_derived
 from livedata.extraction.selectors import parse
 
 if TYPE_CHECKING:

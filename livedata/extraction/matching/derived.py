@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.cells import MAX_CELL
-from livedata.extraction.matching.css import to_css
-from livedata.extraction.matching.names import (
+from livedata.extraction.derived_names import (
     CELLS,
     HAS,
     HEADER,
@@ -21,6 +20,7 @@ from livedata.extraction.matching.names import (
     UNNUMBERED,
     UNNUMBERED_TERM,
 )
+from livedata.extraction.matching.css import to_css
 from livedata.extraction.matching.numbering import unnumbered
 from livedata.extraction.matching.table_headers import cells_of, column_headers, rows_of
 from livedata.extraction.selectors import AttributeTest, Compound

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from livedata.extraction.derived_names import is_derived
 from livedata.extraction.matching.class_index import ClassIndex
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.matching.derived import DerivedAttributes
-from livedata.extraction.matching.names import is_derived
 from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.work import TooMuchWork
 

@@ -1,1 +1,1 @@
-"""Notices in words: what they tell, and why one was not delivered."""
+"""Notices in words: what they tell, and what of a secret address a person is shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from livedata.extraction import selectors
-from livedata.extraction.matching.names import DERIVED, is_derived
+from livedata.extraction.derived_names import DERIVED, is_derived
 from livedata.messages.request import format_choices, nearest
 from livedata.model.errors import Detail
 

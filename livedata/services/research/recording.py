@@ -22,12 +22,12 @@ from livedata.model.research.stored import (
 from livedata.model.run import KEPT_FOR
 from livedata.services.attempts import Attempt
 from livedata.services.research import days
-from livedata.store import datasets, queue, recipes, runs
+from livedata.store import datasets, known_rows, queue, recipes, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import LockedDataset
-from livedata.store.research import artifacts, attempts, calls, entities, known_rows, memories
+from livedata.store.research import artifacts, attempts, calls, entities, memories
 
 ANSWERS = frozenset({"planning.output", "extraction.output"})
 """The kinds of artifacts that may answer the same question again."""

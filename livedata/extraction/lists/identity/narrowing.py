@@ -8,12 +8,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from livedata.extraction.derived_names import CELLS, HAS
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.looks import PLAIN
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import steps_to_css, to_css
-from livedata.extraction.matching.names import CELLS, HAS
 from livedata.extraction.selectors import MAX_LENGTH, AttributeTest, Compound, parse
 from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.cells import clean
+from livedata.extraction.derived_names import HEADER, TERM
 from livedata.extraction.lists.fields import Field, spread
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import HEADER, TERM
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import names
 

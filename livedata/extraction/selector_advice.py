@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from livedata.extraction.matching.names import HAS, HEADER, INDEX, ROW, TERM
+from livedata.extraction.derived_names import HAS, HEADER, INDEX, ROW, TERM
 
 _LAST: Final = re.compile(r"[^\s>+~'\"]*$")  # a value in quotes may hold anything
 _TAG: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")

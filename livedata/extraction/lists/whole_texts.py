@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Final
 
 from livedata.extraction.cells import clean
+from livedata.extraction.derived_names import HEADER, TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.fields import SAMPLE, Field
-from livedata.extraction.lists.identity.prominence import LONGEST as LONGEST_TITLE
+from livedata.extraction.lists.prominence import LONGEST as LONGEST_TITLE
 from livedata.extraction.lists.readings import Reading, tag_of
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import HEADER, TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.matching.numbering import Numbered, follows, numbered, unnumbered
 
 _WHOLE: Final = ("title", "aria-label", "alt")

@@ -1,1 +1,0 @@
-"""Which values of a field are whole, and its own."""
