@@ -50,7 +50,7 @@ class Commands(Mapping[str, click.Command]):
         line, inside = self.table[name]
         if isinstance(inside, str):
             return _loaded(inside)
-        return Group(name, inside, help=line)
+        return LazyGroup(name, inside, help=line)
 
     @override
     def __iter__(self) -> Iterator[str]:
@@ -61,7 +61,7 @@ class Commands(Mapping[str, click.Command]):
         return len(self.table)
 
 
-class Group(click.Group):
+class LazyGroup(click.Group):
     """Tells its commands by name and help line, and imports the one that is used."""
 
     def __init__(self, name: str | None, table: Table, **attributes: Any) -> None:
@@ -89,7 +89,7 @@ class Group(click.Group):
         return [each for each in commands if each.value.startswith(incomplete)] + options
 
 
-class CommandLine(Group):
+class CommandLine(LazyGroup):
     """All commands. Every error that leaves one leaves here as a sentence and an exit code."""
 
     @override

@@ -2,7 +2,9 @@
 
 **Imports wait.** A command is one file with ordinary imports, but its help, its completion and a
 wrong usage use click alone. So `load` executes that file with its imports put off until it looks
-one of their names up, as the language itself can from Python 3.15 on (PEP 810).
+one of their names up, as the language itself can from Python 3.15 on (PEP 810). That makes
+`livedata rows list --help` 56 ms of processor time instead of 115, `livedata preview --help` 59
+instead of 561.
 
 A function looks a global name up in its module first, then in the built-in names. A module may have
 built-in names of its own, and there a name is missed whose import waits.

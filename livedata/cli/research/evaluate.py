@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
-from livedata.cli.research.task import Task, read_task
+from livedata.cli.research.task import EvalTask, read_task
 from livedata.cli.research.task_site import served
 from livedata.rules.research.scoring import Score, Scored
 from livedata.services.research.evaluation import Measured, measure
@@ -111,7 +111,7 @@ def _environment(settings: Settings, home: Path, host: str) -> dict[str, str]:
     }
 
 
-def _answer(task: Task, measured: Sequence[Measured]) -> dict[str, Any]:
+def _answer(task: EvalTask, measured: Sequence[Measured]) -> dict[str, Any]:
     """All Runs together: scores and times are means, what was taken is summed."""
     scores = [each.score for each in measured]
     usd = [each.usd for each in measured if each.usd is not None]

@@ -15,7 +15,7 @@ from livedata.model.research.declaration import PlanFile
 EXAMPLE = '{"Acme": {"City": ["Lyon"]}}'
 
 
-class Task(Struct, frozen=True):
+class EvalTask(Struct, frozen=True):
     """What is asked, of which pages, and name -> label -> the values that are right."""
 
     name: str
@@ -24,7 +24,7 @@ class Task(Struct, frozen=True):
     gold: Mapping[str, Mapping[str, list[str]]]
 
 
-def read_task(folder: Path) -> Task:
+def read_task(folder: Path) -> EvalTask:
     """The task in a folder. Raises Invalid if a part of it is missing or cannot be read."""
     plan, pages, gold = (folder / name for name in ("plan.toml", "pages", "gold.json"))
     if not plan.is_file():
@@ -41,7 +41,7 @@ def read_task(folder: Path) -> Task:
         raise Invalid(f"{folder} is no task: there is no page in {pages}. Save some there.")
     served = {f"/{file.relative_to(pages).as_posix()}": file for file in files}
     labels = [attribute.label for attribute in declared.plan.attributes]
-    return Task(folder.name, plan, served, _gold(gold, labels))
+    return EvalTask(folder.name, plan, served, _gold(gold, labels))
 
 
 def _gold(file: Path, labels: Sequence[str]) -> dict[str, dict[str, list[str]]]:

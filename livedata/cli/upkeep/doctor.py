@@ -9,6 +9,7 @@ import click
 
 from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
+from livedata.cli.model_trial import ask_model
 from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
@@ -99,9 +100,6 @@ def _model(settings: ResearchSettings, *, asks_model: bool) -> tuple[str, list[s
     words = machine.model(settings)
     if not asks_model or words.startswith("none"):
         return words, []
-    # Imported late: the harness of research, its packages and the parser.
-    from livedata.cli.upkeep.asked_model import ask_model
-
     answer, problems = ask_model(settings)
     return f"{words}; {answer}", problems
 
