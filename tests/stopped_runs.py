@@ -27,9 +27,8 @@ from threading import Event
 import click
 
 from livedata.model import ids
-from livedata.services import queries, runs
+from livedata.services import lost_runs, queries, runs
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling import lost_runs
 from spiders.crawl.engine import crawl_engine
 from tests.crawling import Crawling, shop_source
 from tests.made import make_store, meet_owner

@@ -40,6 +40,15 @@ HELD_BY_GUARDS: frozenset[str] = frozenset(
 )
 """The problems of Runs that a guard held; keys that changed are a form of a mass loss."""
 
+Stage = Literal[
+    "discovery",
+    "selection",
+    "retrieval",
+    "extraction",
+    "validation",
+    "reconciliation",
+    "output",
+]
 Phase = Literal[
     "planning",
     "configure",

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from livedata.model.diagnosis.entities import Stage
 from livedata.model.research.record import Artifact, ArtifactKind, ResearchFact, ResearchStep
-from livedata.model.run import Phase, StepStatus
+from livedata.model.run import Phase, Stage, StepStatus
 from livedata.research.ports import Place, Recorder, RunOver
 
 _CODES: Mapping[Stage, Sequence[str]] = {

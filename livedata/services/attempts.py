@@ -20,6 +20,7 @@ from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
+from livedata.services import leases
 from livedata.services.commit import (
     AcceptancePolicy,
     JudgedHarvest,
@@ -30,9 +31,8 @@ from livedata.services.commit import (
     last_accepted,
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.services.lost_runs import end_fenced, reap_expired_leases
 from livedata.services.notices import telling
-from livedata.services.scheduling import leases
-from livedata.services.scheduling.lost_runs import end_fenced, reap_expired_leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
 from livedata.store.browsing import progress
 from livedata.store.browsing.progress import Progress

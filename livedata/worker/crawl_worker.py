@@ -13,8 +13,8 @@ from typing import IO
 
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Problem, Remedy
-from livedata.services.scheduling import leases, lost_runs, processes
-from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
+from livedata.services import leases, lost_runs, processes
+from livedata.services.lost_runs import MAX_ATTEMPTS
 from livedata.store.database.store import Store
 from livedata.worker.log import relay
 

@@ -19,9 +19,9 @@ from functools import partial
 from livedata import config
 from livedata.model import ids
 from livedata.model.ids import RunId
+from livedata.services import processes
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
 from spiders.crawl.engine import crawl_engine, end_process

@@ -12,9 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import runs
+from livedata.services import lost_runs, runs
 from livedata.services.runs import Queued
-from livedata.services.scheduling import lost_runs
 from livedata.store.database.backend import Job, Jobs
 from spiders.worker.executor import Executor
 from spiders.worker.wake_ups import until_next

@@ -18,11 +18,11 @@ from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services import processes
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
 from livedata.services.notices import delivering, wishes
 from livedata.services.notices.delivering import Delivery
-from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
 from livedata.worker import schedules
 from livedata.worker.delivery import courier as couriers

@@ -7,12 +7,11 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease
 from livedata.model.harvest import StopReason
-from livedata.services import attempts, datasets, runs
+from livedata.services import attempts, datasets, lost_runs, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling, wishes
 from livedata.services.notices.changes_by_name import described
-from livedata.services.scheduling import lost_runs
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from tests import made

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from livedata.model.dataset import Column
-from livedata.model.diagnosis.entities import Stage
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.research.memory import KnownCell, KnownRow, Memory
@@ -21,7 +20,7 @@ from livedata.model.research.recipe import (
     TablePlan,
 )
 from livedata.model.research.record import ResearchFact
-from livedata.model.run import Run
+from livedata.model.run import Run, Stage
 
 RUN = "00000000-0000-7000-8000-000000000001"
 EARLIER = "00000000-0000-7000-8000-000000000000"

@@ -10,9 +10,8 @@ from threading import Event
 import pytest
 
 from livedata.model.ids import DatasetId
-from livedata.services import runs
+from livedata.services import lost_runs, runs
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling import lost_runs
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE, until

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from livedata.services import runs
-from livedata.services.scheduling import lost_runs
+from livedata.services import lost_runs, runs
 from livedata.worker import crawl_worker
 from tests import faults, planted
 from tests.crawling import Crawling, shop_source

@@ -13,9 +13,8 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model.errors import NotYet, RunInProgress
 from livedata.model.problem import Problem
-from livedata.services import attempts, runs
+from livedata.services import attempts, leases, lost_runs, processes, runs
 from livedata.services.attempts import Attempt
-from livedata.services.scheduling import leases, lost_runs, processes
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 from tests.services.conftest import Clock
@@ -206,7 +205,7 @@ def test_processes_of_two_pid_namespaces_leave_each_others_live_runs_alone(store
     other = f"""
 import sys
 from livedata.services import attempts, runs
-from livedata.services.scheduling import lost_runs
+from livedata.services import lost_runs
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 store = Store({store.url!r})

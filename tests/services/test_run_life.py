@@ -9,10 +9,9 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
-from livedata.services import attempts, queries, runs
+from livedata.services import attempts, leases, lost_runs, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import leases, lost_runs
 from livedata.store import runs as stored_runs
 from livedata.store.database.store import Store
 from tests import made

@@ -10,10 +10,9 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import KEPT_FOR, PhaseTotal, RunTrace, TraceStep
-from livedata.services import attempts, diagnostics, runs
+from livedata.services import attempts, diagnostics, leases, runs
 from livedata.services.attempts import Attempt
 from livedata.services.research import artifacts as artifact_index
-from livedata.services.scheduling import leases
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED

@@ -10,8 +10,7 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import NotYet
 from livedata.model.ids import Micros, RunId
-from livedata.services import attempts, runs
-from livedata.services.scheduling import lost_runs, processes
+from livedata.services import attempts, lost_runs, processes, runs
 from livedata.services.scheduling.retention import count_old, forget_old
 from livedata.store.database.store import Store
 from tests.patience import until

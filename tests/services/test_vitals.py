@@ -8,9 +8,8 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.ids import Micros, RunId
-from livedata.services import runs
+from livedata.services import leases, runs
 from livedata.services.audit.vitals import Vitals, examine
-from livedata.services.scheduling import leases
 from livedata.store import datasets, schedules
 from livedata.store.audit.vitals import Growth
 from tests import made

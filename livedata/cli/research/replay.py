@@ -21,7 +21,7 @@ from livedata.services.research import replays, tapes
 
 if TYPE_CHECKING:
     from livedata.cli.context import CommandContext
-    from livedata.model.research.replayed import (
+    from livedata.model.diagnosis.replayed import (
         ChangedRow,
         ReplayDiff,
         ReplayReport,

@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from livedata.model.row import Scalar
+from livedata.model.run import Stage
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Uri, Uuid
 
-Stage = Literal[
-    "discovery",
-    "selection",
-    "retrieval",
-    "extraction",
-    "validation",
-    "reconciliation",
-    "output",
-]
 Outcome = Literal["present", "absent", "unknown", "ambiguous"]
 # "replay" is in the interface; here all is derived from what was recorded.
 Basis = Literal["recorded", "replay"]

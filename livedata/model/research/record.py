@@ -6,9 +6,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from livedata.model.diagnosis.entities import Stage
 from livedata.model.research.answers import CallUsage, Unread
-from livedata.model.run import Phase, StepStatus
+from livedata.model.run import Phase, Stage, StepStatus
 
 ArtifactKind = Literal[
     "planning.output", "search.results", "page.text", "page.failure", "extraction.output"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from livedata.model.diagnosis.replayed import ChangedCell, ChangedCode, ChangedRow, ReplayDiff
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchFact
-from livedata.model.research.replayed import ChangedCell, ChangedCode, ChangedRow, ReplayDiff
 from livedata.research.replay.replay import Replayed
 from livedata.research.replay.tape import FoundRow, Tape
 

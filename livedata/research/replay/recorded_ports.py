@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, json
 
+from livedata.model.diagnosis.replayed import ReplayMode
 from livedata.model.research.answers import (
     CallUsage,
     Failed,
@@ -16,7 +17,6 @@ from livedata.model.research.answers import (
 )
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, ResearchStep
-from livedata.model.research.replayed import ReplayMode
 from livedata.model.run import Phase
 from livedata.research.asking.questions import RecordedAnswer, question_digest
 from livedata.research.digests import request_digest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from livedata.model.diagnosis.replayed import ReplayMode
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.record import ResearchFact
-from livedata.model.research.replayed import ReplayMode
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.harness import research
 from livedata.research.ports import Ports

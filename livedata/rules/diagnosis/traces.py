@@ -7,8 +7,9 @@ from typing import Final, get_args
 
 from msgspec import Struct
 
-from livedata.model.diagnosis.entities import EntityPath, Fact, FirstFailure, Outcome, Stage
+from livedata.model.diagnosis.entities import EntityPath, Fact, FirstFailure, Outcome
 from livedata.model.diagnosis.recorded_run import RowAtRun
+from livedata.model.run import Stage
 
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 LONGEST_DETAIL: Final = 1000

@@ -20,7 +20,7 @@ from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.services.audit.places import PlaceJudge, address_problem
 from livedata.services.audit.research import research_problems
-from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
+from livedata.services.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros
-from livedata.services.scheduling import leases
+from livedata.services import leases
 from livedata.store import queue, schedules
 from livedata.store.audit import vitals
 from livedata.store.audit.vitals import Growth, Unaccepted

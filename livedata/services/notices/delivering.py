@@ -13,8 +13,8 @@ from msgspec import Struct
 from livedata.model.errors import NotFound
 from livedata.model.ids import Micros
 from livedata.model.problem import Problem
+from livedata.services import leases
 from livedata.services.notices.cloud_events import CloudEvent, event_of
-from livedata.services.scheduling import leases
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import notices, outbox

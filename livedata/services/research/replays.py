@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from livedata.model.diagnosis.diagnostics import RunDiagnostics
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
-from livedata.model.errors import Conflict
-from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import ResearchFact
-from livedata.model.research.replayed import (
+from livedata.model.diagnosis.replayed import (
     ReplayedFact,
     ReplayedRow,
     ReplayMode,
     ReplayReport,
 )
+from livedata.model.errors import Conflict
+from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.replay.difference import difference

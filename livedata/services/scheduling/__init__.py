@@ -1,1 +1,1 @@
-"""When Runs start by themselves, and how long a process may keep one: schedules and leases."""
+"""When Runs start by themselves, and how long what they leave is kept."""

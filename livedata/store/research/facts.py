@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, json
 
-from livedata.model.diagnosis.entities import Stage
 from livedata.model.research.record import ResearchFact
+from livedata.model.run import Stage
 
 
 class StoredFact(Struct, frozen=True, array_like=True):

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from livedata.messages.diagnosis.findings import finding_sentence
-from livedata.model.diagnosis.entities import Fact, Outcome, Stage
+from livedata.model.diagnosis.entities import Fact, Outcome
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
 from livedata.model.problem import Param
+from livedata.model.run import Stage
 from livedata.rules.diagnosis.traces import LONGEST_DETAIL, EntityTrace, Failure
 
 FAILURES: Final = frozenset(

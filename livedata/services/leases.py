@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from livedata.model import ids
 from livedata.model.ids import Micros
-from livedata.services.scheduling import processes
+from livedata.services import processes
 from livedata.store import queue
 from livedata.store.database.backend import Reader
 from livedata.store.queue import Lease, OpenRun

@@ -8,9 +8,9 @@ from contextlib import suppress
 from livedata.model.errors import NotFound
 from livedata.model.ids import RunId
 from livedata.model.problem import Problem, Remedy
+from livedata.services import leases
 from livedata.services.commit import RunOutcome, ended
 from livedata.services.notices import telling
-from livedata.services.scheduling import leases
 from livedata.store import queue, runs
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from livedata.model.diagnosis.diagnostics import RunDiagnostics
-from livedata.model.diagnosis.entities import Stage
 from livedata.model.research.record import ArtifactKind
 from livedata.model.row import MissingReason
+from livedata.model.run import Stage
 
 ReplayMode = Literal["strict", "loose"]
 """Whether the digest of what is asked must be the recorded one."""
