@@ -39,7 +39,7 @@ _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
 """What a step more costs, beside what it names."""
 
 
-class Group(Struct, frozen=True, eq=False):
+class ElementGroup(Struct, frozen=True, eq=False):
     """The elements that a selector matches, in document order, and what the selector costs.
 
     `strict` is another one for the same elements that names their parents: a selector that names
@@ -59,7 +59,7 @@ _Kind = tuple[
 table row also of which kind it is."""
 
 
-def groups(survey: Survey) -> list[Group]:
+def groups(survey: Survey) -> list[ElementGroup]:
     """All groups of a page that are no part of another one's members, each once."""
     kinds = _kinds(survey)
     votes: defaultdict[str, list[int]] = defaultdict(list)
@@ -81,7 +81,7 @@ def groups(survey: Survey) -> list[Group]:
     for numbers, selector in best.items():
         members = sorted(member for number in numbers for member in kinds[number][1])
         if len(members) >= LEAST and not _nested(survey, members):
-            found.append(Group(selector, costs[selector], members, strict.get(numbers, "")))
+            found.append(ElementGroup(selector, costs[selector], members, strict.get(numbers, "")))
     return found
 
 

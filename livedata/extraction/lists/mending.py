@@ -17,7 +17,7 @@ from msgspec import Struct
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.derived_names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.fields import Field, all_fields
-from livedata.extraction.lists.groups import Group, groups
+from livedata.extraction.lists.groups import ElementGroup, groups
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.numbering import unnumbered
 from livedata.model.row import Scalar
@@ -85,7 +85,7 @@ def mend(
     known_columns: Sequence[KnownColumn],
     rows: Sequence[Sequence[Scalar]],
     expected: int,
-    kept: Group | None = None,
+    kept: ElementGroup | None = None,
 ) -> Mended | Unmended:
     """The selectors that read the known rows on the page as it is now.
 
@@ -159,8 +159,8 @@ def _hits(
 
 
 def _recognising(
-    survey: Survey, hits: Sequence[tuple[int, int, float]], all_groups: Sequence[Group]
-) -> list[tuple[Group, dict[int, int]]]:
+    survey: Survey, hits: Sequence[tuple[int, int, float]], all_groups: Sequence[ElementGroup]
+) -> list[tuple[ElementGroup, dict[int, int]]]:
     """The groups whose members hold the most known rows, one each: member -> row."""
     tried = []
     for group in all_groups:
@@ -186,7 +186,7 @@ def _recognising(
 
 def _mended(
     survey: Survey,
-    group: Group,
+    group: ElementGroup,
     members: Mapping[int, int],
     places: _Places,
     known_columns: Sequence[KnownColumn],

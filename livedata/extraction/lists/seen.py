@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, spread
-from livedata.extraction.lists.groups import Group, groups
+from livedata.extraction.lists.groups import ElementGroup, groups
 from livedata.extraction.lists.identity.narrowing import (
     asking_contents,
     contents,
@@ -57,7 +57,7 @@ class Lists(Struct):
 
     survey: Survey
     seen: Sequence[SeenList]
-    groups: Sequence[Group]
+    groups: Sequence[ElementGroup]
 
     @property
     def has_list(self) -> bool:
@@ -108,7 +108,7 @@ def _is_same(surveyed: Survey, one: SeenList, other: SeenList) -> bool:
 
 
 def _exactly(
-    surveyed: Survey, group: Group, score: float, kind: Kind | None = None
+    surveyed: Survey, group: ElementGroup, score: float, kind: Kind | None = None
 ) -> SeenList | None:
     """The list as its selector finds it on the page, which decides what its members are."""
     try:
@@ -165,7 +165,7 @@ def _described(surveyed: Survey, seen: SeenList) -> SeenList | None:
     around = sorted({surveyed.parents[member] for member in seen.members})
     if len(around) < _NEARLY_ALL * seen.count or surveyed.looks[around[0]].tag != "dd":
         return None
-    exactly = _exactly(surveyed, Group("dd", 0.0, around), seen.score)
+    exactly = _exactly(surveyed, ElementGroup("dd", 0.0, around), seen.score)
     return exactly if exactly is not None and exactly.members == around else None
 
 
@@ -188,19 +188,19 @@ def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None
     return None
 
 
-def _just(lists: Lists, seen: SeenList, kept: Sequence[int]) -> list[Group]:
+def _just(lists: Lists, seen: SeenList, kept: Sequence[int]) -> list[ElementGroup]:
     """The group of just these members, if they share what the others have not."""
     surveyed = lists.survey
     selector = leaving_out(surveyed, seen.selector, kept, ())
     # Rows of a table have what its columns have; other records may well lack what most have.
     if selector is None and _are_rows(surveyed, kept):
         selector = asking_contents(surveyed, seen.selector, kept)
-    return [] if selector is None else [Group(selector, 1.0, list(kept))]
+    return [] if selector is None else [ElementGroup(selector, 1.0, list(kept))]
 
 
 def _between(
-    all_groups: Sequence[Group], kept: Sequence[int], members: Sequence[int]
-) -> list[Group]:
+    all_groups: Sequence[ElementGroup], kept: Sequence[int], members: Sequence[int]
+) -> list[ElementGroup]:
     """The groups that leave out some of the members, and none of those that are kept."""
     least, most = set(kept), set(members)
     return [
@@ -240,7 +240,7 @@ def having(lists: Lists, seen: SeenList, least: float) -> Iterator[SeenList]:
             rows[test].append(member)
     for test, members in sorted(rows.items(), key=lambda held: -len(held[1])):
         if least * seen.count <= len(members) < seen.count:
-            group = Group(with_test(seen.selector, test), 1.0, members)
+            group = ElementGroup(with_test(seen.selector, test), 1.0, members)
             exactly = _exactly(surveyed, group, seen.score, seen.kind)
             if exactly is not None and exactly.members == members:
                 yield exactly
@@ -271,7 +271,9 @@ def _stands_for(surveyed: Survey, members: Sequence[int], kept: Sequence[int]) -
     )
 
 
-def holding(survey: Survey, all_groups: Sequence[Group], like: Sequence[str]) -> list[Group]:
+def holding(
+    survey: Survey, all_groups: Sequence[ElementGroup], like: Sequence[str]
+) -> list[ElementGroup]:
     """The groups of which some member holds all of the texts; all groups if there are none."""
     if not like:
         return list(all_groups)
@@ -296,7 +298,7 @@ def _places(survey: Survey, wanted: str) -> list[int]:
     return places
 
 
-def _holds(survey: Survey, group: Group, places: Sequence[Sequence[int]]) -> bool:
+def _holds(survey: Survey, group: ElementGroup, places: Sequence[Sequence[int]]) -> bool:
     """Whether a member that is like most others holds one of the places of each text."""
     holders = set.intersection(*({*_members_around(survey, group, found)} for found in places))
     if not holders:
@@ -308,7 +310,7 @@ def _holds(survey: Survey, group: Group, places: Sequence[Sequence[int]]) -> boo
     )
 
 
-def _members_around(survey: Survey, group: Group, numbers: Sequence[int]) -> Iterator[int]:
+def _members_around(survey: Survey, group: ElementGroup, numbers: Sequence[int]) -> Iterator[int]:
     for number in numbers:
         at = bisect_right(group.members, number) - 1
         if at >= 0 and number < survey.ends[group.members[at]]:

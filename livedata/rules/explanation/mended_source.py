@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import declared_read
 from livedata.extraction.lists.following import following, leading_to
-from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.mending import (
     AS_GOOD,
     KnownColumn,
@@ -110,10 +110,10 @@ def _elements(survey: Survey, selector: str) -> list[int]:
     return [number for number, node in enumerate(survey.nodes) if node.mem_id in matches]
 
 
-def _kept(survey: Survey, recipe: Recipe) -> Group | None:
+def _kept(survey: Survey, recipe: Recipe) -> ElementGroup | None:
     """The records that the selector of a recipe finds on the page, as a group."""
     members = _elements(survey, recipe.item_selector)
-    return Group(recipe.item_selector, 0.0, members) if members else None
+    return ElementGroup(recipe.item_selector, 0.0, members) if members else None
 
 
 def _mend_fields(

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from livedata.extraction.derived_names import CELLS, HAS
-from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.looks import PLAIN
 from livedata.extraction.lists.survey import Survey
@@ -41,7 +41,7 @@ def narrowed(survey: Survey, selector: str, members: Sequence[int]) -> str:
 
 
 def leaving_out(
-    survey: Survey, selector: str, records: Sequence[int], all_groups: Sequence[Group]
+    survey: Survey, selector: str, records: Sequence[int], all_groups: Sequence[ElementGroup]
 ) -> str | None:
     """The selector that matches just these of the elements that `selector` matches, if any does.
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.groups import ElementGroup
 
 Kind = Literal["menu", "form", "prose", "article", "few"]
 """What a group is, if its members are no records: the entries of a menu, the rows of a form, the
@@ -21,7 +21,7 @@ class Ranked(Struct, frozen=True):
     says what the group is if it is no list of records.
     """
 
-    group: Group
+    group: ElementGroup
     score: float
     slots: float
     alike: float

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import spread
-from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.ranking.items import are_items
 from livedata.extraction.lists.ranking.kinds import contents, kind_of
 from livedata.extraction.lists.ranking.parts import parts, slot
@@ -54,7 +54,9 @@ class _Weights(Struct, frozen=True):
     images: float
 
 
-def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) -> list[Ranked]:
+def rank(
+    survey: Survey, all_groups: Sequence[ElementGroup], *, menus: bool = False
+) -> list[Ranked]:
     """The groups that may be lists, the best first; with `menus` those of menus count as others."""
     if menus:
         survey = replace(survey, aside=[False] * len(survey))
@@ -86,7 +88,7 @@ def _weights(survey: Survey) -> _Weights:
     return _Weights(texts, links, images)
 
 
-def _coverage(survey: Survey, group: Group, weights: _Weights) -> float:
+def _coverage(survey: Survey, group: ElementGroup, weights: _Weights) -> float:
     """Which share of the page its members hold, from 0 to 1."""
     covered = total = 0.0
     for weight, sums, whole in (
@@ -106,13 +108,13 @@ def _coverage(survey: Survey, group: Group, weights: _Weights) -> float:
     return covered / total if total else 0.0
 
 
-def _rough(survey: Survey, group: Group, weights: _Weights) -> float:
+def _rough(survey: Survey, group: ElementGroup, weights: _Weights) -> float:
     return (
         _coverage(survey, group, weights) * math.log(len(group.members)) / (0.7 + 0.3 * group.cost)
     )
 
 
-def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
+def _ranked(survey: Survey, group: ElementGroup, weights: _Weights) -> Ranked:
     members = spread(group.members, _SAMPLE)
     all_parts = parts(survey, members)
     fills = [len(part.elements) / len(members) for part in all_parts]
@@ -177,14 +179,14 @@ def _links_only(survey: Survey, members: Sequence[int]) -> bool:
     return linked >= 0.9 * texts
 
 
-def _coverage_of_links(survey: Survey, group: Group) -> float:
+def _coverage_of_links(survey: Survey, group: ElementGroup) -> float:
     held = sum(survey.held(survey.links, member) for member in group.members)
     return held / max(survey.links[-1], 1)
 
 
 def _beside(survey: Survey, ranked: Sequence[Ranked]) -> list[Ranked]:
     """The same, with less for rows of items that are another group, and for parts of such items."""
-    lessened: set[Group] = set()
+    lessened: set[ElementGroup] = set()
     for outer, inner in permutations(ranked, 2):
         if len(inner.group.members) < 2 * len(outer.group.members) or inner.slots < 2:
             continue
