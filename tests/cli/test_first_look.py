@@ -213,7 +213,7 @@ def test_rows_that_belong_to_those_before_them_are_told_to_be_left_out(look: Loo
 
 def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> None:
     rows = "".join(
-        f"<li><a href=/{at}>{NAMES[at]}</a>{f'<b>{at} g</b><s>{at} €</s>' if at < 4 else ''}"
+        f"<li><a href=/{at}>{NAMES[at]}</a>{f'<b>{at} g</b><u>{at} €</u>' if at < 4 else ''}"
         for at in range(12)
     )
     look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
@@ -222,6 +222,39 @@ def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> N
     assert doubt == (
         "Unsure: most of the 12 records have no number, no price; --columns keeps only the columns "
         "that it names."
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("<b class=views>{n}</b>", "views counts how often a record is looked at, so that its"),
+        ("<b>{n} visitors</b>", "number counts how often"),
+        ("<b>Aufrufe: {n}</b>", "aufrufe counts how often"),
+    ],
+)  # fmt: skip
+def test_a_number_of_visits_is_doubted(look: Looking, shown: str, said: str) -> None:
+    rows = "".join(
+        f"<li><a href=/{at}>{name}</a>{shown.format(n=at * 771 % 1009)}"
+        for at, name in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert doubt.startswith(f"Unsure: {said}")
+    assert doubt.endswith(
+        "row changes with each Run; --columns keeps only the columns that it names."
+    )
+
+
+def test_a_title_without_its_number_is_told(look: Looking) -> None:
+    rows = "".join(f"<li><a href=/{at}>{at}. {one}</a>" for at, one in enumerate(NAMES, 1))
+    look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert doubt == (
+        "Unsure: title is read without the number in front, which only says the place in the list; "
+        'kind = "text" reads it whole.'
     )
 
 

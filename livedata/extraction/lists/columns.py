@@ -16,6 +16,7 @@ from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.naming.names import Naming
 from livedata.extraction.lists.prominence import prominent
 from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
+from livedata.extraction.lists.shifts import without_shifted
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.whole_texts import with_whole_text, without_counter
 from livedata.extraction.text import names
@@ -40,7 +41,7 @@ class ListColumn(Struct, frozen=True):
     """A column: where it is read, what it is called, and its values by the number of the record.
 
     `selector` is empty for the record itself, `attribute` is None for its text. `kind` is string or
-    number. `main` says that its records are known by it: it is their link, or their title.
+    number. `main` says that its records are known by it: it is their link, title or id.
     `sections` says that its addresses number the sections of a text that the page is one of.
     """
 
@@ -75,12 +76,13 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[ListC
     """The columns that the fields of so many records give, in the order of the page."""
     whole = [
         without_counter(survey, with_whole_text(survey, one, fields), fields)
-        for one in readings(survey, fields, records)
+        for one in without_shifted(survey, readings(survey, fields, records))
     ]
     best = sorted(distinct(whole, survey), key=lambda one: -_worth(one, records))[:MOST]
     ordered = list(_in_order(fields, best))
-    naming = Naming(survey, [one.field for one in ordered])
     known_by = prominent(survey, fields[0], ordered)
+    title = next((one.field for one in known_by if one.is_text), None)
+    naming = Naming(survey, [one.field for one in ordered], title)
     return [
         _column(survey, naming, one, main=any(one is other for other in known_by))
         for one in ordered

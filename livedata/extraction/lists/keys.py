@@ -57,6 +57,8 @@ _NAMES: Final = re.compile(r"(?:.*_)?name(?:_\d+)?")
 _TERMS: Final = (TERM, UNNUMBERED_TERM)
 _NAMING: Final = names("dt h1 h2 h3 h4 h5 h6")
 """What names a record, if it has but one."""
+_VARIED: Final = 0.5
+_DIGIT: Final = re.compile(r"\d")
 _TOGETHER: Final = 6
 """So many columns are tried in pairs, and one less by threes."""
 
@@ -191,12 +193,16 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
     texts = [
         one.name
         for one in candidates
-        if one.nature in {"text", "prose"} and one.column.is_text and one.why != "not_filled"
+        if one.nature in {"text", "prose"}
+        and one.column.is_text
+        and one.why != "not_filled"
+        # "New!" on many of them is not what they are called.
+        and len(set(one.values)) > _VARIED * len(one.values)
     ]
     several = {_tag(one.column) for one in candidates if _is_second(one.column)}
     for one in candidates:
         leading = texts[:1] == [one.name]
-        standing = _standing(one.column, one.nature, leading=leading)
+        standing = _standing(one.column, one.nature, one.values, leading=leading)
         # The first of several terms is not the name of a record that has them all, nor is a text
         # that has more than the name in it.
         other = _tag(one.column) in several or any(_is_in(each, one) for each in candidates)
@@ -225,16 +231,28 @@ def _tag(column: ListColumn) -> str | None:
     return parse(column.selector).steps[-1].compound.tag if column.selector else None
 
 
-def _standing(column: ListColumn, what: Nature, *, leading: bool) -> Standing:
-    """How much a column is an identifier; the `leading` text is the first that all records have."""
+def _standing(
+    column: ListColumn, what: Nature, values: Sequence[Scalar], *, leading: bool
+) -> Standing:
+    """How much a column is an identifier; the `leading` text is the first that all records have.
+
+    The `id` of an element is after the link of the title, since a program may have made it, unless
+    it is the name of a place in a document: `mailing-lists`.
+    """
     if what == "link":
         return "main" if column.main else "beside"
     if what == "code":
-        return "code" if column.selector else "id"
+        lasting = column.main or column.attribute != "id" or _are_names(values)
+        return "id" if lasting and not column.selector else "code"
     if what == "text":
         named = column.main or leading or column.attribute in _TERMS
         return "name" if named or _TITLES.fullmatch(column.name) else "text"
     return _UNSURE.get(what, "place")
+
+
+def _are_names(values: Sequence[Scalar]) -> bool:
+    """Whether most values are words without a number."""
+    return sum(_DIGIT.search(str(value)) is None for value in values) > _VARIED * len(values)
 
 
 def _several(ranked: Sequence[_Ranked]) -> Iterator[_Ranked]:

@@ -55,6 +55,12 @@ _BOILERPLATE: Final = re.compile(
     r"(?:menu|nav(?:igation)?)(?:[-_]?(?:container|wrapper|list|bar|main|left|right|top))?",
     re.IGNORECASE,
 )
+_STRUCK: Final = frozenset(("del", "s", "strike"))
+_OLD: Final = re.compile(
+    r"(?:[a-z]+[-_])*(?:old|was)(?:[-_]?price)?|(?:[a-z]+[-_])*price[-_]?(?:old|was|before)"
+    r"|strike|struck|(?:[a-z]+[-_])*(?:strike|line)[-_]?through|crossed(?:[-_]?out)?",
+    re.IGNORECASE,
+)
 _COUNTED_ID: Final = re.compile(r"([a-zA-Z][-_a-zA-Z]*[-_a-zA-Z])[0-9a-f]*\d[-\w]*")
 _STABLE_ID: Final = re.compile(r"[a-zA-Z][-_a-zA-Z]*")
 
@@ -67,7 +73,7 @@ class ElementSignature(Struct, frozen=True, eq=False):
 
     `name` tells its elements from their siblings: the tag, and the classes that last. `bare` is the
     selector of the tag alone, `numbered` the beginning of an id that differs from element to
-    element, `data` are the names of its data attributes.
+    element, `data` are the names of its data attributes. What `is_struck` has a line through it.
     """
 
     tag: str
@@ -81,6 +87,7 @@ class ElementSignature(Struct, frozen=True, eq=False):
     is_boilerplate: bool = False
     name: str = ""
     bare: str = ""
+    is_struck: bool = False
 
 
 class Looks:
@@ -143,8 +150,20 @@ def _look(
     kept = tuple(costs[:MAX_CLASSES])
     name = ".".join([tag, *sorted(name for name, cost in kept if cost < GENERATED)])
     bare = _compound(tag)
+    struck = tag in _STRUCK or any(map(_OLD.fullmatch, named))
     return ElementSignature(
-        tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate, name, bare
+        tag,
+        kept,
+        id_,
+        numbered,
+        itemprop,
+        itemtype,
+        role,
+        data[:4],
+        boilerplate,
+        name,
+        bare,
+        struck,
     )
 
 

@@ -10,8 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from livedata.extraction.cells import clean
+from livedata.extraction.lists.identity.natures import is_price
 from livedata.extraction.lists.survey import Survey
 
+_LONGEST: Final = 100
 _SHARED: Final = 0.5
 """What so many records have beside the part that is meant is another part, and no form of it."""
 
@@ -24,6 +27,7 @@ class Mixtures:
         self._places: dict[int, int] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._having: defaultdict[int, set[int]] = defaultdict(set)
+        self._struck: set[int] = set()
 
     def add(self, record: int, member: int, numbers: Iterable[int]) -> None:
         """Note the elements below a record, in document order."""
@@ -33,9 +37,17 @@ class Mixtures:
             key = (above, self._survey.looks[number].name)
             place = self._places[number] = self._numbers.setdefault(key, len(self._numbers) + 1)
             self._having[place].add(record)
+            if self._survey.looks[number].is_struck or self._survey.parents[number] in self._struck:
+                self._struck.add(number)
 
     def are_mixed(self, elements: Sequence[int]) -> bool:
-        """Whether elements of several records are of two parts that one record has both of."""
+        """Whether elements of several records are of two parts that one record has both of.
+
+        Or some are prices with a line through them, as they were, and the others as they are.
+        """
+        struck = [number for number in elements if number in self._struck]
+        if 0 < len(struck) < len(elements) and all(map(self._is_price, struck)):
+            return True
         counts = Counter(self._places.get(number, -1) for number in elements)
         (common, _), *others = counts.most_common()
         usual = self._having[common]
@@ -44,3 +56,7 @@ class Mixtures:
             for place, _ in others
             if self._having[place]
         )
+
+    def _is_price(self, number: int) -> bool:
+        survey = self._survey
+        return is_price(clean(survey.page.text(survey.nodes[number], _LONGEST)))

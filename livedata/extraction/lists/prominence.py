@@ -28,18 +28,43 @@ word of a sentence."""
 
 
 def prominent(survey: Survey, whole: Field, readings: Sequence[Reading]) -> list[Reading]:
-    """The link and the text by which records are known: at most one of each.
+    """The link, the text and the `id` by which records are known: at most one of each.
 
-    `whole` are the records themselves.
+    `whole` are the records themselves. A program may have made their ids: the link of their title
+    is better, if there is one.
     """
+    link, title = _link_and_title(survey, whole, readings)
+    found = [one for one in (link, title) if one is not None]
+    if link is not None and title is not None and _is_of_title(survey, link, title):
+        return found
+    return [*found, *(one for one in readings if one.attribute == "id" and one.field is whole)]
+
+
+def _is_of_title(survey: Survey, link: Reading, title: Reading) -> bool:
+    """Whether nearly all links are what the titles say, or around them."""
+    links, names = link.field.elements, title.field.elements
+    of_title = 0
+    for record in links.keys() & names.keys():
+        number, name = links[record], names[record]
+        said, named = survey.held(survey.texts, number), survey.held(survey.texts, name)
+        inside = name <= number < survey.ends[name] and said >= _ALL * named
+        of_title += inside or number <= name < survey.ends[number]
+    return of_title >= _ALL * len(links)
+
+
+def _link_and_title(
+    survey: Survey, whole: Field, readings: Sequence[Reading]
+) -> tuple[Reading | None, Reading | None]:
     sample = {record: whole.elements[record] for record in spread(list(whole.elements), _SAMPLE)}
     mains = _main_links(survey, sample)
     links = [(_share(one, mains, len(sample)), one) for one in readings if one.attribute == "href"]
     texts = [(_titled(survey, one, sample, mains), one) for one in readings if one.is_text]
     link = max(links, key=lambda link: link[0], default=None)
     title = max(texts, key=lambda text: text[0], default=None)
-    found = [link[1]] if link is not None and link[0] >= _AGREE else []
-    return [*found, title[1]] if title is not None and title[0] >= _AGREE else found
+    return (
+        link[1] if link is not None and link[0] >= _AGREE else None,
+        title[1] if title is not None and title[0] >= _AGREE else None,
+    )
 
 
 def _main_links(survey: Survey, sample: Mapping[int, int]) -> Mapping[int, str]:

@@ -196,9 +196,19 @@ def _is_leaf(survey: Survey, field: Field) -> bool:
 
 def _is_several(survey: Survey, number: int) -> bool:
     """Whether an element has no text of its own, and several elements in it have."""
-    if survey.looks[number].tag in _WHOLE or survey.own_texts[number]:
+    if survey.own_texts[number]:
+        return False
+    if survey.looks[number].tag in _WHOLE and not _is_changed(survey, number):
         return False
     return sum(survey.own_texts[below] > 0 for below in survey.shown_below(number)) > 1
+
+
+def _is_changed(survey: Survey, number: int) -> bool:
+    """Whether a part of an element has a line through it: what was there stands beside what is."""
+    struck = (below for below in survey.shown_below(number) if survey.looks[below].is_struck)
+    return any(
+        survey.held(survey.texts, below) < survey.held(survey.texts, number) for below in struck
+    )
 
 
 def _texts(survey: Survey, field: Field) -> dict[int, str]:

@@ -30,6 +30,10 @@ SENTENCES: Mapping[str, Words] = {
         "{names} is read without the number in front, which only says the place in the list; "
         'kind = "text" reads it whole'
     ),
+    "lists.visits": (
+        "{names} counts how often a record is looked at, so that its row changes with each Run; "
+        "--columns keeps only the columns that it names"
+    ),
     "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",
     "lists.key_several_of_today": (
         f"only {{names}} tells the records apart, and may change: {_ANEW}"

@@ -14,6 +14,7 @@ from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.ending import end_selectors
 from livedata.extraction.lists.fields import declared_read
 from livedata.extraction.lists.following import NumberedPages
+from livedata.extraction.lists.identity.natures import counts_visits
 from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
 from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.page import Page
@@ -187,6 +188,13 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     cut = [column.name for column in found.columns if column.is_unnumbered]
     if cut:
         yield Problem("lists.unnumbered", {"names": ", ".join(cut)})
+    visits = [
+        column.name
+        for column in found.columns
+        if column.is_text and counts_visits(column.name, list(column.values.values()))
+    ]
+    if visits:
+        yield Problem("lists.visits", {"names": ", ".join(visits)})
     if isinstance(key, Key):
         together = " with ".join(key.names)
         for name, parameter in key.passed.items():

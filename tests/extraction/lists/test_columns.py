@@ -99,8 +99,8 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
         entries("<b>{name}</b><div class=price><del>{n} €</del> <ins>{at} €</ins></div>"),
         [
             ("text", "b", None, "string"),
-            ("price", "del", None, "number"),
-            ("price_2", "ins", None, "number"),
+            ("old_price", "del", None, "number"),
+            ("price", "ins", None, "number"),
         ],
     ),
     "buttons that do something with a record": (

@@ -8,6 +8,7 @@ import pytest
 
 from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
+from tests.extraction.lists.pages import NAMES, proposed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +61,8 @@ def jobs(parameters: str, *numbers: int) -> list[str]:
         ({"title": ["x", "y", "z"], "link": [A, A, C]}, ("title",)),
         ({"title": ["x", "y", "z"], "id": ["row_0", "row_1", "row_2"]}, ("title",)),
         ({"title": ["x", "y", "z"], "id": ["p_7", "p_3", "p_9"]}, ("id",)),
+        ({"title": ["x", "y", "z"], "id": ["p_7", "p_3", "p_9"], "link": [A, B, C]}, ("link",)),
+        ({"title": ["x", "y", "z"], "id": ["jug", "mug", "pan"], "link": [A, B, C]}, ("id",)),
         ({"title": ["x", "y", "z"], "id": ["ember412", "ember437", "ember466"]}, ("title",)),
         ({"place": ["1.", "2.", "3."], "title": ["x", "y", "z"]}, ("title",)),
         ({"title": ["x", "x", "z"], "city": ["a", "b", "b"]}, ("title", "city")),
@@ -138,6 +141,8 @@ def test_what_only_differs_today_is_the_last_choice_and_unsure(
         ("sr=8-{at}", "sr"),
         ("search_key=1", "search_key"),
         ("utm_source=list", "utm_source"),
+        ("s=0cc175b9c0f1b6a831c399e269772661", "s"),
+        ("category=5f3e", None),
         ("page=1#p{at}4", "the part after #"),
         ("cat=340#top", None),
         ("cat=340", None),
@@ -206,3 +211,26 @@ def test_the_title_is_what_each_record_has_first(
 
 def test_no_rows_have_no_key() -> None:
     assert find_key([], []) == NoKey({})
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        ("<li class=hit id=u{n}><h3><a href=/p/{n}>{name}</a></h3><i>{at} €</i>", "link"),
+        ("<li class=hit id=u{n}><a href=/p/{n}><b>{name}</b></a><i>{at} €</i>", "link"),
+        ("<li class=hit id={name}><h3><a href=/p/{n}>{name}</a></h3><i>{at} €</i>", "id"),
+        ("<li class=hit data-id={n}><h3><a href=/p/{n}>{name}</a></h3><i>{at} €</i>", "id"),
+        ("<li class=hit id=u{n}><h3>{name}</h3><a href=/p/{n}>More of it</a><i>{at} €</i>", "id"),
+    ],
+)
+def test_the_link_of_the_title_is_a_better_key_than_an_id_with_a_number(
+    record: str, named: str
+) -> None:
+    made = (
+        record.format(n=at * 7919 % 10007, name=name.replace(" ", "-"), at=at * 7 % 9)
+        for at, name in enumerate(NAMES, 1)
+    )
+    found = proposed(f"<ul>{''.join(made)}</ul>").key
+    assert isinstance(found, Key)
+    assert found.names == (named,)
+    assert found.sure

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from livedata.extraction.derived_names import UNNUMBERED
@@ -186,3 +188,121 @@ def test_adverts_of_one_class_more_are_left_out_by_the_whole_class() -> None:
     ]
     found = proposed("".join(boxes))
     assert (found.selector, found.count) == ('div[class="box"]', 12)
+
+
+BADGES = {
+    "a heading in the link": "<a href=/{one}><h3>{badge}</h3><div>{one}</div></a>",
+    "a heading before that of the title": "<h3>{badge}</h3><h4><a href=/{one}>{one}</a></h4>",
+    "a heading of a few": "{few}<h4><a href=/{one}>{one}</a></h4>",
+    "a heading above a text": "<h3>{badge}</h3><p>{one}</p>",
+}
+
+
+@pytest.mark.parametrize("case", BADGES)
+def test_the_title_is_what_differs_and_all_records_have(case: str) -> None:
+    records = []
+    for at, one in enumerate(NAMES):
+        badge = "Premiere" if at % 4 else "New"
+        few = f"<h3>Premiere {at}</h3>" if at % 4 == 0 else ""
+        title = BADGES[case].format(one=one, badge=badge, few=few)
+        records.append(f"{title}<i>{at * 7 % 9}.50 €</i>")
+    found = listed(*records)
+    for column in found.columns:
+        if column.name == "title" or column.name in titles(found.columns, found.values):
+            assert values(found, column.name) == list(NAMES)
+    assert len(titles(found.columns, found.values)) == 1
+    assert isinstance(found.key, Key)
+    assert found.key.sure
+
+
+STRUCK = {
+    "del": "<del>{old} €</del> <b>{new} €</b>",
+    "s": "<s>{old} €</s> <b>{new} €</b>",
+    "strike in a price": "<p class=cost><strike>{old} €</strike> <ins>{new} €</ins></p>",
+    "a class": "<span class=was>{old} €</span> <b>{new} €</b>",
+    "a class of two words": "<span class=price-old>{old} €</span> <b>{new} €</b>",
+    "a price in it": "<s><span class=price>{old} €</span></s> <b>{new} €</b>",
+    "a price after it, too": "<div><b>{new} €</b> <del class=price>{old} €</del></div>",
+}
+
+
+@pytest.mark.parametrize("case", STRUCK)
+@pytest.mark.parametrize("few", [False, True])
+def test_a_price_with_a_line_through_it_is_called_an_old_one(case: str, *, few: bool) -> None:
+    olds = [at * 7 % 9 + 20 for at in range(12)]
+    news = [at * 5 % 9 + 1 for at in range(12)]
+    found = listed(
+        *(
+            f"<h3>{one}</h3>"
+            + (
+                f"<b>{new} €</b>"
+                if few and at % 3 == 0 and case in {"del", "s", "a class"}
+                else STRUCK[case].format(old=old, new=new)
+            )
+            for at, (one, old, new) in enumerate(zip(NAMES, olds, news, strict=True))
+        )
+    )
+    assert values(found, "price") == news
+    (name,) = (one.name for one in found.columns if "old" in one.name.split("_"))
+    old_ones = values(found, name)
+    assert [old for old in old_ones if old is not None] == [
+        old for at, old in enumerate(olds) if old_ones[at] is not None
+    ]
+
+
+def test_no_column_has_old_prices_of_some_records_and_new_ones_of_others() -> None:
+    found = listed(
+        *(
+            f"<h3>{one}</h3>"
+            + (f"<s><span class=sum>{at + 50} €</span></s>" if at % 3 else "")
+            + f"<div><span class=sum>{at} €</span></div>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    for column in found.columns[1:]:
+        said = [value for value in values(found, column.name) if isinstance(value, int)]
+        assert min(said) >= 50 or max(said) < 50, column.name
+
+
+def test_a_title_with_a_line_through_it_stays_a_title() -> None:
+    found = listed(
+        *(
+            f"<h3><a href=/{one}>{f'<s>{one}</s>' if at % 3 else one}</a></h3><i>{at} €</i>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    assert values(found, "title") == list(NAMES)
+
+
+SHIFTED = {
+    "a date before it": (
+        "<div>Until {at} May</div>",
+        "<div>by Author {at}</div><div>{n} comments</div>",
+    ),
+    "a mark before it": ("<li>New!</li>", "<li>{n} €</li><li>{n} rooms</li>"),
+}
+
+
+@pytest.mark.parametrize("case", SHIFTED)
+def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case: str) -> None:
+    before, parts = SHIFTED[case]
+    records = [
+        f"<h3>{one}</h3><ul>{(before if at % 3 == 0 else '') + parts}</ul>".format(at=at, n=at * 7)
+        for at, one in enumerate(NAMES)
+    ]
+    found = listed(*records)
+    for column in found.columns:
+        said = {re.sub(r"\d+", "0", str(value)) for value in values(found, column.name)}
+        assert len(said) == 1 or column.name == "title", (column.name, said)
+    alike = [
+        f"<h3>{one}</h3><ul>{parts.format(at=at, n=at * 7)}</ul>" for at, one in enumerate(NAMES)
+    ]
+    assert len(listed(*alike).columns) == 3
+
+
+def test_equal_parts_of_which_some_records_have_more_stay_columns() -> None:
+    records = []
+    for at, one in enumerate(NAMES):
+        tags = "".join(f"<li>tag {at * n % 5}</li>" for n in range(2, 4 + at % 2))
+        records.append(f"<h3>{one}</h3><ul>{tags}</ul>")
+    assert len(listed(*records).columns) == 3

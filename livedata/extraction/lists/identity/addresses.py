@@ -31,6 +31,8 @@ _SECTION: Final = re.compile(
 )
 """The address of a file that has a number behind its name."""
 _TOKEN: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w+/=.-]{10,}")
+_SESSION: Final = re.compile(r"[0-9a-f]{32}")
+"""What is the same in all addresses of a page, and made for the one who looks at it."""
 _NUMBERED: Final = re.compile(r"[A-Za-z]*[-_]?\d+")
 _SUFFICES: Final = 0.8
 
@@ -97,6 +99,7 @@ def _is_of_today(name: str, values: Sequence[str], first: int) -> bool:
         or bool(_OF_A_PLACE.fullmatch(name))
         or counts_along(values)
         or (differs and all(map(_TOKEN.fullmatch, values)))
+        or (len(before) == 1 and all(map(_SESSION.fullmatch, values)))
     )
 
 

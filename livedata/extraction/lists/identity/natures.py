@@ -36,6 +36,15 @@ _COUNTED: Final = re.compile(
     r"(?:.*_)?(?:comments?|votes?|views?|hits|replies|likes|answers|rating|ratings|score|points|count"
     r"|counter|visits|downloads|reviews|stars|followers|shares|rank|position|place)(?:_\d+)?"
 )
+_VISITS: Final = (
+    r"(?:page_?)?views?|hits|visits?|visitors?|impressions|reads|aufrufe|besucher|klicks|vues|visites"
+    r"|visitas|visualiza\w+|visualizzazioni|weergaven|bezoekers|wyświetle\w+|zobrazen\w+|visningar"
+    r"|просмотр\w*|посетител\w*"
+)
+_VISITED: Final = re.compile(rf"(?:.*_)?(?:{_VISITS})(?:_count|_\d+)?", re.IGNORECASE)
+_SAYS_VISITS: Final = re.compile(
+    rf"\W*\d[\d.,' ]*[kKmM]?\W*(?:{_VISITS})|\W*(?:{_VISITS})\W*\d[\d.,' ]*[kKmM]?", re.IGNORECASE
+)
 _PEOPLE: Final = re.compile(
     r"(?:.*_)?(?:author|authors|user|username|member|poster|posted_by|by|seller|agent|editor|owner"
     r"|starter|creator|contributor|reviewer|reporter|uploader|submitter)(?:_\d+)?"
@@ -126,6 +135,13 @@ def is_code(name: str) -> bool:
 def is_price(value: str) -> bool:
     """Whether a text has a number beside the sign of a currency, and little else."""
     return len(value) <= _SHORT and bool(_PRICE.search(value))
+
+
+def counts_visits(name: str, texts: Sequence[str]) -> bool:
+    """Whether numbers say how often a record was looked at, so that each look changes them."""
+    if _VISITED.fullmatch(name):
+        return _most(texts, _DIGITS.search)
+    return _most(texts, _SAYS_VISITS.fullmatch)
 
 
 def leads_to_people(address: str) -> bool:

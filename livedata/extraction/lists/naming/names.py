@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from livedata.extraction.lists.fields import Field
@@ -47,13 +48,19 @@ _MOST_ALIKE: Final = 0.6
 _MOST_HOLD: Final = 0.7
 _SHORT: Final = 60
 _BEGUN: Final = 3
+_VARIED: Final = 0.5
+"""Titles are different ones in more than so many of the records."""
+_OLD: Final = frozenset(("", "old", "was", "struck", "strike", "strikethrough", "crossed"))
+"""What a class says of a price with a line through it, and not what it is."""
+_AROUND: Final = 2
 
 
 class Naming:
-    """Names for the fields of one list, each used once."""
+    """Names for the fields of one list, each used once; `title` is the one of its titles."""
 
-    def __init__(self, survey: Survey, fields: Sequence[Field]) -> None:
+    def __init__(self, survey: Survey, fields: Sequence[Field], title: Field | None) -> None:
         self._survey = survey
+        self._title = title
         self._used: set[str] = set()
         self._shared = _GENERIC | _shared_words(
             [n for field in fields for n in _class_names(field)]
@@ -66,7 +73,12 @@ class Naming:
         said = None if attribute in _OWN else label(self._survey, field, values)
         words = identifier(said or "") or self._own(field)
         if attribute is None:
-            return self._once(words or self._by_kind(field, kind, values)), said
+            name = words or self._by_kind(field, kind, values)
+            priced = kind == "number" or _by_values(values) == "price"
+            if said is None and priced and self._is_struck(field):
+                name = self._by_kind(field, kind, values) if words in _OLD else words
+                name = name if "old" in name.split("_") else f"old_{name}"
+            return self._once(name), said
         name = _BY_ATTRIBUTE.get(attribute, "") or identifier(attribute.removeprefix("data-"))
         if name in self._used and words:
             name = f"{words}_{name}" if name not in words.split("_") else words
@@ -76,8 +88,23 @@ class Naming:
         """What a text is called that the page gives no name: by what it holds."""
         tag = self._tag(field)
         name = _by_values(values) or ("number" if kind == "number" else _BY_TAG.get(tag, "text"))
-        # A list has one title; what else stands in links and headings is a text.
-        return "text" if name == "title" and name in self._used else name
+        # A list has one title; what else stands in links and headings is a text, such as "New!".
+        if field is self._title and name == "text":
+            return "title"
+        other = self._title is not None and field is not self._title
+        varied = len(set(values)) > _VARIED * len(values)
+        return "text" if name == "title" and (other or not varied or name in self._used) else name
+
+    def _is_struck(self, field: Field) -> bool:
+        """Whether a line is through it: what it was, and is not now."""
+        survey = self._survey
+        struck = 0
+        for number in field.elements.values():
+            length = survey.held(survey.texts, number)
+            near = [number, *islice(survey.above(number), _AROUND)]
+            near += [n for n in survey.below(number) if survey.held(survey.texts, n) == length]
+            struck += any(survey.looks[each].is_struck for each in near)
+        return struck > _MOST_ALIKE * len(field.elements)
 
     def _own(self, field: Field) -> str:
         """The words of its class or property that not all columns have."""

@@ -1,0 +1,111 @@
+"""Columns by their place that read another part where one more element stands before it.
+
+The second of equal siblings is the author in one record, and in the next one, which has a date
+before it, that date. Values that are written alike show it: "by Ann", "3 comments", "12.50 €".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.extraction.derived_names import INDEX
+from livedata.extraction.lists.identity.natures import is_price
+from livedata.extraction.lists.readings import Reading
+from livedata.extraction.lists.survey import Survey
+from livedata.extraction.selectors import parse
+
+_NUMBER: Final = re.compile(r"\d(?:[\d.,:/' -]*\d)?")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_MOST: Final = 0.5
+_LEAST: Final = 2
+_LONGEST: Final = 60
+_WORDS: Final = 3
+
+
+class _Placed(Struct, frozen=True, eq=False):
+    """A text by its place: how its values are written, how most are, and what stands around it.
+
+    `around` has by record the parent and how many elements of the same tag are in it; `count` is
+    how many most records have.
+    """
+
+    reading: Reading
+    forms: Mapping[int, str]
+    usual: str
+    around: Mapping[int, tuple[int, int]]
+    count: int
+
+
+def without_shifted(survey: Survey, readings: Sequence[Reading]) -> list[Reading]:
+    """The readings without those by a place at which another part stands in some records."""
+    placed = [_placed(survey, one) for one in readings if one.is_text and _is_by_place(one)]
+    shifted = {
+        id(one.reading.field)
+        for one in placed
+        if any(_are_exchanged(one, other) for other in placed if other is not one)
+    }
+    return [one for one in readings if id(one.field) not in shifted]
+
+
+def _is_by_place(one: Reading) -> bool:
+    """Whether a selector names the first of its elements, or the n-th, and nothing they have."""
+    if not one.field.selector:
+        return False
+    last = parse(one.field.selector).steps[-1].compound
+    named = any(test.name != INDEX for test in last.attributes)
+    return not (named or last.classes or last.ids)
+
+
+def _placed(survey: Survey, one: Reading) -> _Placed:
+    forms = {record: _form(value) for record, value in one.values.items()}
+    around = {record: _around(survey, one.field.elements[record]) for record in forms}
+    usual, most = Counter(forms.values()).most_common(1)[0]
+    counts = Counter(count for _, count in around.values())
+    usual = usual if most > _MOST * len(forms) else ""
+    return _Placed(one, forms, usual, around, counts.most_common(1)[0][0])
+
+
+def _around(survey: Survey, number: int) -> tuple[int, int]:
+    parent, tag = survey.parents[number], survey.looks[number].tag
+    below = survey.below(parent)
+    count = sum(survey.parents[n] == parent and survey.looks[n].tag == tag for n in below)
+    return parent, count
+
+
+def _are_exchanged(one: _Placed, other: _Placed) -> bool:
+    """Whether one reads what the other one usually does, or the other what it does itself.
+
+    In records that have more elements there than most, or fewer.
+    """
+    if one.usual == other.usual:
+        return False
+    moved = [
+        record
+        for record in one.forms.keys() & other.forms.keys()
+        if one.around[record][0] == other.around[record][0] and one.around[record][1] != one.count
+    ]
+    reads = sum(bool(other.usual) and one.forms[record] == other.usual for record in moved)
+    gives = sum(
+        bool(one.usual) and other.forms[record] == one.usual != one.forms[record]
+        for record in moved
+    )
+    return max(reads, gives) >= _LEAST
+
+
+def _form(value: str) -> str:
+    """How a value is written: by its first word, or as a number of something; "" if by neither."""
+    if is_price(value):
+        return "€"
+    words = _NUMBER.sub("0", value.casefold()).split()
+    if len(value) > _LONGEST or not words or (len(words) == 1 and words[0] != "0"):
+        return ""
+    if _WORD.fullmatch(words[0].rstrip(":")):
+        return words[0]
+    if words[0] == words[-1] == "0":  # a date, with its month between them
+        return "0"
+    return " ".join(words).rstrip("s") if len(words) <= _WORDS else ""
