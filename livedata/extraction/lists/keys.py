@@ -58,6 +58,7 @@ _TERMS: Final = (TERM, UNNUMBERED_TERM)
 _NAMING: Final = names("dt h1 h2 h3 h4 h5 h6")
 """What names a record, if it has but one."""
 _VARIED: Final = 0.5
+_A_FEW: Final = 0.25
 _DIGIT: Final = re.compile(r"\d")
 _TOGETHER: Final = 6
 """So many columns are tried in pairs, and one less by threes."""
@@ -197,7 +198,7 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
         and one.column.is_text
         and one.why != "not_filled"
         # "New!" on many of them is not what they are called.
-        and len(set(one.values)) > _VARIED * len(one.values)
+        and len(set(one.values)) > _A_FEW * len(one.values)
     ]
     several = {_tag(one.column) for one in candidates if _is_second(one.column)}
     for one in candidates:
