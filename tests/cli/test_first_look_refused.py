@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import faults
-from tests.extraction.lists.pages import MENU, NAMES, table_of
+from tests.extraction.lists.pages import MENU, NAMES, cards, table_of
 from tests.site import Answer
 
 if TYPE_CHECKING:
@@ -112,6 +112,42 @@ def test_a_page_on_which_no_records_repeat_is_told_to_have_no_list(
     assert (answer["declaration"], answer["ready"]) == (None, False)
     assert answer["error"] in err
     assert len(answer["lists"]) == 1
+
+
+NEXT_PAGES: Mapping[str, tuple[Handler, str]] = {
+    "no such page": (faults.status(404), "answered 404"),
+    "a page past the last one": (
+        lambda _: Answer(404, f"{HTML}<p>Nothing here", {"Content-Type": "text/html"}),
+        "answered 404",
+    ),
+    "a broken site": (faults.status(500), "answered 500"),
+    "a PDF": (
+        sent("%PDF-1.7", "application/pdf"),
+        "could not be read: it is not an HTML page but application/pdf",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEXT_PAGES)
+def test_a_next_page_that_is_not_answered_is_told_so(look: Looking, case: str) -> None:
+    handler, said = NEXT_PAGES[case]
+    look.site.page("/1", f"{HTML}<ul>{cards()}</ul><a class=next href=/2>Next</a>")
+    look.site.route("/2", handler)
+    doubt = f"{look.site.at('/2')} looks like the next page, but {said}"
+    assert doubt in look.json()["unsure"]
+
+
+def test_a_place_at_which_another_part_stands_is_told_to_be_left_out(look: Looking) -> None:
+    rows = "".join(
+        f"<li><h3><a href=/{at}>{one}</a></h3>"
+        f"{'<div>Until May</div>' if at % 3 == 0 else ''}<div>by Author {at}</div>"
+        f"<div>{at * 7} comments</div>"
+        for at, one in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{HTML}<ul>{rows}</ul>")
+    told = [doubt for doubt in look.json()["unsure"] if "another part stands there" in doubt]
+    assert told
+    assert all(doubt.startswith("div") and "is left out" in doubt for doubt in told)
 
 
 def test_a_menu_that_is_named_is_read_with_a_doubt(look: Looking) -> None:

@@ -15,8 +15,7 @@ from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.naming.names import Naming
 from livedata.extraction.lists.prominence import prominent
-from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
-from livedata.extraction.lists.shifts import without_shifted
+from livedata.extraction.lists.readings import Reading, distinct, tag_of
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.whole_texts import with_whole_text, without_counter
 from livedata.extraction.text import names
@@ -72,11 +71,12 @@ class ListColumn(Struct, frozen=True):
         return Read("attribute", self.selector or None, self.attribute)
 
 
-def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[ListColumn]:
-    """The columns that the fields of so many records give, in the order of the page."""
+def columns(
+    survey: Survey, fields: Sequence[Field], readings: Sequence[Reading], records: int
+) -> list[ListColumn]:
+    """The columns that readings of the fields of so many records give, in the order of the page."""
     whole = [
-        without_counter(survey, with_whole_text(survey, one, fields), fields)
-        for one in without_shifted(survey, readings(survey, fields, records))
+        without_counter(survey, with_whole_text(survey, one, fields), fields) for one in readings
     ]
     best = sorted(distinct(whole, survey), key=lambda one: -_worth(one, records))[:MOST]
     ordered = list(_in_order(fields, best))

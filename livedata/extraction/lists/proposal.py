@@ -18,7 +18,9 @@ from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, NumberedPages, following, numbered
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
+from livedata.extraction.lists.readings import readings
 from livedata.extraction.lists.seen import Lists, SeenList, having, parts, trimmed
+from livedata.extraction.lists.shifts import shifted
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.whole_texts import counters
 from livedata.extraction.page import Page
@@ -43,7 +45,8 @@ class ProposedList(Struct, frozen=True):
     `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
     that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
     how it goes on, the likeliest first. `counters` are where numbers stand that only count the
-    list: they, and the addresses that they are in, are no columns.
+    list: they, and the addresses that they are in, are no columns. Nor are the `shifted` places, at
+    which another part stands in some records.
     """
 
     selector: str
@@ -55,6 +58,7 @@ class ProposedList(Struct, frozen=True):
     following: Sequence[Following]
     numbered: NumberedPages | None
     counters: Sequence[str] = ()
+    shifted: Sequence[str] = ()
 
     def filled(self, at: int) -> int:
         """In how many records the column at a position has a value."""
@@ -101,7 +105,11 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
     every = fields(surveyed, members)
     places = counters(surveyed, every)
     others = [field for field in every if field not in places]
-    found = columns(surveyed, others, min(len(members), SAMPLE))
+    sampled = min(len(members), SAMPLE)
+    differing = readings(surveyed, others, sampled)
+    moved = shifted(surveyed, differing)
+    steady = [one for one in differing if one.field not in moved]
+    found = columns(surveyed, others, steady, sampled)
     lasting = [column for column in found if not column.sections] or found
     kept, rows = _read(surveyed.page, chosen.selector, lasting)
     key = find_key(kept, [row.values for row in rows])
@@ -109,7 +117,8 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
     aside = sum(surveyed.aside[member] for member in members) > chosen.count / 2
     counted = [field.selector for field in places]
     counted += [column.read.place for column in found if column not in lasting]
-    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages, counted)
+    left_out = counted, [field.selector for field in moved]
+    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages, *left_out)
 
 
 def _read(

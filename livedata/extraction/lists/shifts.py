@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.derived_names import INDEX
+from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.natures import is_price
 from livedata.extraction.lists.readings import Reading
 from livedata.extraction.lists.survey import Survey
@@ -41,15 +42,14 @@ class _Placed(Struct, frozen=True, eq=False):
     count: int
 
 
-def without_shifted(survey: Survey, readings: Sequence[Reading]) -> list[Reading]:
-    """The readings without those by a place at which another part stands in some records."""
+def shifted(survey: Survey, readings: Sequence[Reading]) -> list[Field]:
+    """The fields by a place at which another part stands in some records."""
     placed = [_placed(survey, one) for one in readings if one.is_text and _is_by_place(one)]
-    shifted = {
-        id(one.reading.field)
+    return [
+        one.reading.field
         for one in placed
         if any(_are_exchanged(one, other) for other in placed if other is not one)
-    }
-    return [one for one in readings if id(one.field) not in shifted]
+    ]
 
 
 def _is_by_place(one: Reading) -> bool:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages.fetch import why
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.problem import Problem
 
 _ANEW = "a record of which it changes counts as one row gone and one row new"
 _SHARED = "once two records share it, no Run is accepted"
+
+
+def _next_unread(doubt: Problem) -> str:
+    return (
+        f"{doubt.params['address']} looks like the next page, but could not be read: "
+        f"{why(doubt.evidence[0])}"
+    )
+
 
 SENTENCES: Mapping[str, Words] = {
     "lists.alike": (
@@ -25,6 +34,10 @@ SENTENCES: Mapping[str, Words] = {
     "lists.counter": (
         "{selector} is left out, since its numbers only say the place in the list, and all of them "
         "change when one record is added on top"
+    ),
+    "lists.shifted": (
+        "{selector} is left out, since another part stands there in records that have one more or "
+        "one fewer before it"
     ),
     "lists.unnumbered": (
         "{names} is read without the number in front, which only says the place in the list; "
@@ -66,6 +79,8 @@ SENTENCES: Mapping[str, Words] = {
         "your own reads more"
     ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
+    "lists.next_answered": "{address} looks like the next page, but answered {status}",
+    "lists.next_unread": _next_unread,
     "lists.no_key": "no column tells the records apart{near}",
 }
 

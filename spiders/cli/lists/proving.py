@@ -20,6 +20,7 @@ from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.page import Page
 from livedata.extraction.pagination import canonical_url
 from livedata.messages.validation import read
+from livedata.model.harvest import Harvest
 from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
@@ -31,6 +32,7 @@ from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
 
 _PAGES: Final = 2
+_ERRORS: Final = 400
 _SINGLE: Final[Mapping[str, Any]] = {"kind": "none"}
 _FAR: Final = 1_000
 """So many pages past the last one that is linked, a list has no page."""
@@ -77,7 +79,7 @@ class Prover(Struct, frozen=True):
             trial = await self._tried(found, found.key, pagination)
             if _goes_on(trial):
                 return await self._settled(found, pagination, trial, doubts)
-            doubts.append(Problem("lists.unproved", {"address": link.url}))
+            doubts.append(_unproved(link.url, trial.harvest))
         if found.numbered is not None:
             counted = await self._counted(found, found.numbered)
             if counted is not None:
@@ -180,11 +182,28 @@ def _goes_on(trial: Trial) -> bool:
     return len(after - before) > len(after) / 2
 
 
+def _unproved(address: str, harvest: Harvest) -> Problem:
+    """Why what looks like the next page is none: how it was answered, or what is on it."""
+    failure = harvest.failure
+    if failure is not None and failure.number == _PAGES:
+        status = failure.status
+    else:
+        failure = None
+        status = next((page.status for page in harvest.pages if page.number == _PAGES), None)
+    if status is not None and status >= _ERRORS:
+        return Problem("lists.next_answered", {"address": address, "status": status})
+    if failure is not None:
+        return Problem("lists.next_unread", {"address": address}, evidence=(failure.problem,))
+    return Problem("lists.unproved", {"address": address})
+
+
 def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     if found.aside:
         yield Problem("lists.aside", {})
     for selector in found.counters:
         yield Problem("lists.counter", {"selector": selector})
+    for selector in found.shifted:
+        yield Problem("lists.shifted", {"selector": selector})
     cut = [column.name for column in found.columns if column.is_unnumbered]
     if cut:
         yield Problem("lists.unnumbered", {"names": ", ".join(cut)})

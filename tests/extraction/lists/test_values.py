@@ -291,6 +291,7 @@ def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case:
         for at, one in enumerate(NAMES)
     ]
     found = listed(*records)
+    assert found.shifted
     for column in found.columns:
         said = {re.sub(r"\d+", "0", str(value)) for value in values(found, column.name)}
         assert len(said) == 1 or column.name == "title", (column.name, said)
@@ -298,6 +299,7 @@ def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case:
         f"<h3>{one}</h3><ul>{parts.format(at=at, n=at * 7)}</ul>" for at, one in enumerate(NAMES)
     ]
     assert len(listed(*alike).columns) == 3
+    assert not listed(*alike).shifted
 
 
 def test_equal_parts_of_which_some_records_have_more_stay_columns() -> None:
