@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 # First of all: it imports click in its own way.
-from livedata.cli.fast_start import folders_of, load, override
+from livedata.cli.fast_start import OURS, folder_of, load, override, own_folder
 
 # isort: split
 import click
@@ -49,7 +49,8 @@ class Commands(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         line, inside = self.table[name]
         if isinstance(inside, str):
-            return _loaded(inside)
+            command: click.Command = load(inside)
+            return command
         return LazyGroup(name, inside, help=line)
 
     @override
@@ -118,28 +119,24 @@ class CommandLine(LazyGroup):
             # The code that shells give a command which Ctrl-C ended.
             raise click.exceptions.Exit(130) from None
         except Exception as error:
+            if (shadowed := _shadowed(error)) is not None:
+                raise shadowed from None
             # Only an error needs the modules that write errors.
             from livedata.cli.exit_codes import report_error
 
             raise click.exceptions.Exit(report_error(error)) from error
 
 
-def _loaded(place: str) -> click.Command:
-    try:
-        command: click.Command = load(place)
-    except ModuleNotFoundError as error:
-        raise _shadowed(place.partition(".")[0]) or error from None
-    return command
-
-
-def _shadowed(package: str) -> click.ClickException | None:
-    """The error that a package of somebody else is imported under the name of ours, if one is."""
-    folders = folders_of(package)
-    ours = __path__[0].removesuffix("livedata/cli") + package
-    if not folders or ours in folders:
+def _shadowed(error: Exception) -> click.ClickException | None:
+    """The error that a package of somebody else stands in front of ours, if that caused `error`."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return None
+    package = error.name.partition(".")[0]
+    folder = folder_of(package)
+    if folder is None or package not in OURS or folder == own_folder(package):
         return None
     return click.ClickException(
-        f"Another package named {package} stands in front of livedata's own: {folders[0]}. Leave "
+        f"Another package named {package} stands in front of livedata's own: {folder}. Leave "
         "that folder or PYTHONPATH, or install livedata into an environment of its own."
     )
 

@@ -33,6 +33,9 @@ else:
         return method
 
 
+OURS = {"livedata", "spiders"}
+
+
 def load(place: str) -> Any:
     """Import what stands at `module:name`. Raises ModuleNotFoundError."""
     from livedata.cli.interrupt import ended_by_ctrl_c
@@ -42,12 +45,17 @@ def load(place: str) -> Any:
         return getattr(sys.modules.get(module) or _executed(module), name)
 
 
-def folders_of(package: str) -> list[str]:
-    """Where a package is, which is not imported for that; nothing if there is none."""
+def folder_of(package: str) -> str | None:
+    """Where a package is that is imported by this name, without importing it."""
     from importlib.util import find_spec
 
     spec = find_spec(package)
-    return list(spec.submodule_search_locations or ()) if spec else []
+    return next(iter(spec.submodule_search_locations or ()), None) if spec else None
+
+
+def own_folder(package: str) -> str:
+    """Where a package of ours is, also if another one of this name stands in front of it."""
+    return __file__.removesuffix("livedata/cli/fast_start.py") + package
 
 
 def _executed(name: str) -> ModuleType:
@@ -57,7 +65,8 @@ def _executed(name: str) -> ModuleType:
 
     # The packages around the module are not imported: that of the crawler imports Scrapy.
     package, *path = name.split(".")
-    file = "/".join([*folders_of(package)[:1], *path]) + ".py"
+    folder = own_folder(package) if package in OURS else folder_of(package) or package
+    file = "/".join([folder, *path]) + ".py"
     loader = SourceFileLoader(name, file)
     spec = spec_from_file_location(name, file, loader=loader)
     assert spec is not None

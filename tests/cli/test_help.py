@@ -206,6 +206,24 @@ def test_another_package_of_the_crawler_s_name_is_one_sentence(
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_help_is_given_although_another_package_has_the_crawler_s_name(
+    livedata: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "spiders").mkdir()
+    (tmp_path / "spiders" / "__init__.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", START, "run", "--help"],
+        env={
+            **{name: text for name, text in livedata.environ.items() if "COVERAGE" not in name},
+            "PYTHONPATH": f"{tmp_path}:{livedata.environ['PYTHONPATH']}",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("Usage: livedata run [OPTIONS]")
+
+
 def test_a_mistyped_command_is_answered_with_a_near_one(livedata: Shell) -> None:
     assert "'dataset'" in livedata.error("datset", code=2)
 
