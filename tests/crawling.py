@@ -21,7 +21,7 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
-from spiders.worker.progress import Stage
+from spiders.worker.running import Stage
 from tests.patience import LONG
 
 FIELDS: Mapping[str, Mapping[str, object]] = {

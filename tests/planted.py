@@ -14,7 +14,7 @@ from typing import Final
 from livedata.cli import main as livedata
 from livedata.extraction.page import Page
 from spiders.crawl import engine
-from spiders.worker import main, standstill
+from spiders.worker import loop, main
 
 STOP_PYTHON: Final = "a pattern that is tried for hours"
 STOP_A_THREAD: Final = "a loop without an end"
@@ -46,9 +46,9 @@ def plant(kept: list[bytes]) -> None:
 if __name__ == "__main__":
     plant([])
     engine.PATIENCE = 0.5
-    standstill.STANDSTILL, standstill.STEP = 0.5, 0.1
+    loop.STANDSTILL, loop.STEP = 0.5, 0.1
     if sys.argv[1:] == ["worker"]:
-        standstill.STANDSTILL = 60.0
+        loop.STANDSTILL = 60.0
         main.main()
     else:
         livedata(sys.argv[1:])

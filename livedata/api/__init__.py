@@ -10,10 +10,9 @@ from urllib.parse import quote
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
-from livedata.api import openapi
+from livedata.api import feeds, openapi
 from livedata.api.auth import KeyUsageRecorder, balance_of, meet
 from livedata.api.endpoints import AppContext
-from livedata.api.feeds import routes as feeds
 from livedata.api.responses import (
     MAX_BODY,
     Internal,

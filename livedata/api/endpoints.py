@@ -16,10 +16,18 @@ from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
 from livedata.api.queries import Parameter, identified, read_query
-from livedata.api.request_body import read_body
-from livedata.api.responses import Internal, entity_tag, log, not_modified, reply
+from livedata.api.responses import (
+    Internal,
+    UnsupportedMediaType,
+    entity_tag,
+    log,
+    not_modified,
+    reply,
+)
+from livedata.messages.strict_json import parse_json
+from livedata.messages.validation import read
 from livedata.model.base import Shape
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import BadRequest, Invalid, StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
 from livedata.rules.network.hosts import Hosts
 from livedata.rules.network.targets import TargetPolicy
@@ -207,3 +215,21 @@ def endpoint(
         return view
 
     return declare
+
+
+def read_body(shape: type[Shape], *, unreadable_is_400: bool) -> Shape:
+    """The body of this request as a `shape`.
+
+    Raises UnsupportedMediaType; Invalid for values that break a rule; and for text that is not
+    JSON either BadRequest or Invalid, as `unreadable_is_400` says.
+    """
+    if request.mimetype != "application/json":
+        raise UnsupportedMediaType
+    try:
+        # Flask raises RequestEntityTooLarge here for more than MAX_CONTENT_LENGTH bytes.
+        value = parse_json(request.get_data(cache=False))
+    except BadRequest as error:
+        # Not every endpoint of the interface has a 400: the others answer 422.
+        message = f"{error.message[:1].upper()}{error.message[1:]}."
+        raise (BadRequest if unreadable_is_400 else Invalid)(message) from None
+    return read(shape, value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from livedata.model.dataset import Dataset
-from livedata.model.diagnosis.artifacts import RunArtifact
 from livedata.model.diagnosis.diagnostics import RunDiagnostics
+from livedata.model.diagnosis.recorded_research import RunArtifact
 from livedata.model.row import Row
 from livedata.model.run import Run, RunTrace
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Sentence, Uuid

@@ -22,7 +22,7 @@ from livedata.api.envelopes import (
 )
 from livedata.api.queries import choices, flag, integer, limit, text, timestamp, uuid
 from livedata.model.account import Usage
-from livedata.model.diagnosis.artifacts import ArtifactIndex
+from livedata.model.diagnosis.recorded_research import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset

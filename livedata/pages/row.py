@@ -39,14 +39,14 @@ from livedata.pages.markup.plot import plot
 from livedata.pages.markup.texts import cut
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
-from livedata.rules.changes.typed import parse_value
+from livedata.rules.changes.edits import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing import row_form
 from livedata.services.browsing.developments import of_cell
 from livedata.services.browsing.history import history
 from livedata.services.browsing.row_form import Typed
 from livedata.services.browsing.sessions import make_token
-from livedata.services.browsing.words import words
+from livedata.services.browsing.table import words
 
 LONG: Final = 80
 """A longer text is edited in a field of several lines."""

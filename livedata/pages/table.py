@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import Any, Final, get_args
 
 from flask import Response, g, request
+from markupsafe import Markup
 from msgspec import ValidationError, json
 
 from livedata.api.queries import identified
 from livedata.hints import Subject
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import BadRequest
 from livedata.model.ids import DatasetId
-from livedata.model.row import RowStatus
+from livedata.model.row import RowStatus, Scalar
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
+from livedata.pages.markup.filters import cell, moment
 from livedata.pages.markup.plot import plot
-from livedata.pages.markup.strip import strip
-from livedata.pages.markup.table_rows import body
+from livedata.pages.markup.run_marks import strip
+from livedata.pages.markup.texts import BEGINNING, cut, is_address
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
@@ -28,10 +31,13 @@ from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import PageCursor, TableQuery, full_rows, table_page
 from livedata.services.scheduling.fires import Timetable, timetable
+from livedata.store.browsing.lines import Line
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
 ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
 _LONGEST_SEARCH: Final = 200
+MOST: Final = 12
+"""No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
 
 @at_one_moment
@@ -137,3 +143,49 @@ def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]
     else:
         own = "ascending", address(order="down", after=None)
     return {**others, wish.sort: own}
+
+
+def body(lines: Sequence[Line], columns: Sequence[Column], path: str) -> Markup:
+    """The rows of a table; the page of each is below `path`."""
+    places = [(column["id"], _begin(column, wide=len(columns) > MOST)) for column in columns]
+    return Markup("\n".join([_row(line, places, path) for line in lines]))  # noqa: S704  (escaped)
+
+
+def _begin(column: Column, *, wide: bool) -> str:
+    number = ' class="number"' if column["type"] == "number" else ""
+    label = f' data-label="{escape(column["label"])}"' if wide else ""
+    return f"<td{number}{label}>"
+
+
+def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
+    data, missing, marks = line.data, line.missing, dict(_marks(line))
+    cells = "".join(
+        [
+            f"{begin}{_cell(data[field], missing.get(field))}{marks.get(field, '')}</td>"
+            for field, begin in places
+        ]
+    )
+    return (
+        f"<tr{' class=gone' if line.presence == 'missing' else ''}>"
+        f'<th scope="row"><a href="{path}/rows/{line.id}">'
+        f'<bdi dir="auto">{escape(line.alias or line.key)}</bdi></a></th>{cells}'
+        f"<td>{line.status}</td><td>{moment(line.updated_at)}</td></tr>"
+    )
+
+
+def _cell(value: Scalar, reason: str | None = None) -> str:
+    """A cell, a long text cut: the page of its row has all of it."""
+    # An address is cut where it is shown: its link still leads there.
+    if isinstance(value, str) and len(value) > BEGINNING and not is_address(value):
+        value = cut(value)
+    return cell(value, reason)
+
+
+def _marks(line: Line) -> Iterator[tuple[str, str]]:
+    """What stands beside the cells that changed last or were edited."""
+    for field in {*line.edited, *line.was}:
+        mark = ' <span class="mark">edited by hand</span>' if field in line.edited else ""
+        # Under a hand edit the source may change, and what is shown does not.
+        if field in line.was and line.was[field] != line.data[field]:
+            mark += f' <span class="mark was">was <del>{_cell(line.was[field])}</del></span>'
+        yield field, mark

@@ -13,6 +13,7 @@ from msgspec import Struct
 from livedata.model.research.answers import ModelAnswer, PageText, SearchAnswer, Unread
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
+from livedata.model.research.settings import ResearchSettings
 from livedata.model.run import Phase
 
 
@@ -134,3 +135,9 @@ class Ports(Struct, frozen=True):
     search: Search | None
     sites: Sites
     recorder: Recorder
+
+
+def prices_of(settings: ResearchSettings) -> Prices | None:
+    """What the operator says that the model costs."""
+    price_in, price_out = settings.model_price_in, settings.model_price_out
+    return None if price_in is None or price_out is None else Prices(price_in, price_out)

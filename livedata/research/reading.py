@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from livedata.extraction.page_lines import pieces
 from livedata.extraction.pagination import canonical_url
-from livedata.extraction.research.page_body import pieces
 from livedata.model.research.answers import PageText, Unread
 from livedata.model.research.outcome import PageOutcome, ResearchedPage
 from livedata.model.research.record import ResearchFact, ResearchStep

@@ -43,8 +43,7 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
 def explain(view: RunView) -> RunExplanation:
     """The same within a view."""
     # Imported here because every Run imports this module, and none of them explains itself.
-    from livedata.rules.explanation.run_context import RunContext
-    from livedata.rules.explanation.selector_counts import compare_counts
+    from livedata.rules.explanation.run_context import RunContext, compare_counts
 
     recorded, page = view.recorded(), view.page
     # Before this Run and not the latest one: an old Run is compared with what it could know.

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
+from livedata.store import site_turns
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
 from livedata.store.runs import fenced, lock_run
-from livedata.store.turns import owners
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -218,7 +218,7 @@ def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, i
     if row is None:
         raise LostLease
     fence, number, site = row
-    owners.begin(writer, run, site, now)
+    site_turns.begin(writer, run, site, now)
     return fence, number
 
 
@@ -269,7 +269,7 @@ def called(reader: Reader, run: RunId) -> WaitingRun | None:
 
 
 def _first(reader: Reader, site: str) -> WaitingRun | None:
-    run = owners.first(reader, site)
+    run = site_turns.first(reader, site)
     if run is None:
         return None
     row = reader.row(

@@ -24,8 +24,8 @@ from spiders.fetch.errors import (
     TooMuch,
     UnreadableBody,
     UnsafeTarget,
+    bad_certificate,
 )
-from spiders.fetch.unreachable import bad_certificate
 
 # Playwright has one class for all errors: only the text of one has Chromium's code.
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")

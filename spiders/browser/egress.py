@@ -32,9 +32,8 @@ from spiders.browser.proxy_headers import (
     read_head,
     without_connection,
 )
-from spiders.fetch.errors import HeaderTooLong
+from spiders.fetch.errors import HeaderTooLong, no_tunnel, not_taken
 from spiders.fetch.header_limit import LONGEST
-from spiders.fetch.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it, as sent and as unpacked."""

@@ -14,7 +14,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
-from spiders.worker.progress import Progress, Stage
+from spiders.worker.running import OnProgress, Stage
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Lines
@@ -29,7 +29,7 @@ LONGEST_NAME = 30
 
 
 @contextmanager
-def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[Progress]:
+def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[OnProgress]:
     """Show what Runs are at if stderr is a terminal; the lines are gone at the end."""
     if quiet or not queue or not sys.stderr.isatty():
         yield lambda _queued, _page: None

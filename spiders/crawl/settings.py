@@ -17,10 +17,8 @@ from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.pipeline import HarvestPipeline
-from spiders.fetch.cookies import Cookies
-from spiders.fetch.decompression import Decompression
 from spiders.fetch.handler import GuardedHandler
-from spiders.fetch.redirects import Redirects, Refreshes
+from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes
 from spiders.fetch.robots import Robots
 
 MAX_BODY = 5 * 2**20

@@ -29,11 +29,10 @@ from livedata.model.problem import Problem, Remedy
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
-from spiders.crawl.site_turn import SiteTurn
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
 from spiders.outcome.snapshot import shorten_to_items, take_snapshot
-from spiders.session.session import CrawlSession
+from spiders.session.session import CrawlSession, SiteTurn
 
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 

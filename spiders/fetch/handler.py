@@ -20,11 +20,10 @@ from typing_extensions import override
 
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import site_of, split_place, url_problem
-from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget
+from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget, no_tunnel, not_taken
 from spiders.fetch.header_limit import HeaderLimit
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
 from spiders.fetch.retry_after import LONGEST, asked_to_wait
-from spiders.fetch.unreachable import no_tunnel, not_taken
 from spiders.session.session import session_of
 
 # Scrapy has the status of a proxy only in the text of its error.

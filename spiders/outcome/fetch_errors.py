@@ -40,9 +40,9 @@ from spiders.fetch.errors import (
     RobotsUnread,
     RunCancelled,
     UnsafeTarget,
+    bad_certificate,
 )
 from spiders.fetch.header_limit import LONGEST
-from spiders.fetch.unreachable import bad_certificate
 from spiders.outcome.reasons import reason_of
 
 LATER: Final = (Remedy("run_later"),)

@@ -1,4 +1,4 @@
-"""Calls to a model and a search: none begins once the Run is over."""
+"""Calls to a model and a search: none begins once the Run is over, or the owner's day is used."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from livedata.model.research.answers import ModelAnswer, SearchAnswer
+from livedata.model.ids import OwnerName
+from livedata.model.research.answers import CallUsage, Failed, ModelAnswer, SearchAnswer
+from livedata.model.research.settings import ResearchSettings
+from livedata.research.asking.budget import with_worst_case, worst_case
 from livedata.research.ports import Model, Prices, Question, RunOver, Search, SearchQuery
+from livedata.services.research import days
+from livedata.store.database.store import Store
+from spiders.research.recorder import Ask
 from spiders.session.deadline import Deadline
 
 GRACE = 20.0
@@ -98,3 +104,30 @@ async def _end(deadline: Deadline) -> None:
     # Its answer is paid for, so a call ends if only the time is over; a person who cancels waits.
     if not deadline.cancelled:
         await deadline.cancelled_within(GRACE)
+
+
+class DayModel(ModelBehind):
+    """A model for the Runs of an owner; what each call may take is set aside before it begins."""
+
+    def __init__(
+        self, model: Model, store: Store, owner: OwnerName, settings: ResearchSettings, ask: Ask
+    ) -> None:
+        super().__init__(model)
+        self._store = store
+        self._owner = owner
+        self._settings = settings
+        self._ask = ask
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        """The answer; nobody is asked if the owner's day leaves no room for what it may take."""
+        worst = worst_case(question, question.requests, self.prices)
+        most = (worst.tokens, worst.usd)
+        kept = await self._ask(days.set_aside, self._store, self._owner, self._settings, *most)
+        if not isinstance(kept, days.SetAside):
+            nothing = CallUsage("", self.name, requests=0, input_tokens=0, output_tokens=0, usd=0.0)
+            return ModelAnswer(Failed(kept), nothing)
+        answer = await self._model.ask(question)
+        took = with_worst_case(answer.usage, question, self.prices)
+        tokens = took.most_tokens or (took.input_tokens or 0) + (took.output_tokens or 0)
+        await self._ask(days.settle, self._store, kept, tokens, took.most_usd or took.usd or 0.0)
+        return answer

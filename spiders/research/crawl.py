@@ -12,8 +12,13 @@ from spiders.browser.shared_browser import NoBrowser
 from spiders.crawl.engine import PATIENCE, CrawlEngine
 from spiders.crawl.page_reader import PageFetch
 from spiders.crawl.settings import crawl_settings
-from spiders.research.job import ResearchJob
-from spiders.research.spider import RenderedPage, RenderingSpider, Research, ResearchSpider
+from spiders.research.spider import (
+    RenderedPage,
+    RenderingSpider,
+    Research,
+    ResearchJob,
+    ResearchSpider,
+)
 from spiders.session.deadline import Deadline
 from spiders.session.proxy_route import ProxyRoute
 from spiders.session.session import CrawlSession

@@ -8,15 +8,14 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from livedata.extraction.page import Page
-from livedata.extraction.research.page_lines import has_scripts, page_lines
+from livedata.extraction.page_lines import has_scripts, page_lines
 from livedata.extraction.work import TooMuchWork
 from livedata.model import ids
 from livedata.model.harvest import Step
 from livedata.model.research.answers import PageText, Unread
 from spiders.crawl.page_reader import PageFetch, PageReader
-from spiders.crawl.site_turn import SiteTurn
 from spiders.research.calls import check, over
-from spiders.session.session import CrawlSession
+from spiders.session.session import CrawlSession, SiteTurn
 
 SHORT = 200
 """Characters of text below which a page with scripts may show more in a browser."""

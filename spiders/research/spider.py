@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import scrapy
-from msgspec import Struct
+from msgspec import Struct, field
 from typing_extensions import override
 
 from livedata.model.research.outcome import ResearchOutcome
-from livedata.research.ports import Ports
+from livedata.research.ports import Model, Ports, Recorder, Search
 from spiders.crawl.page_reader import PageFetch, PageReader
-from spiders.crawl.site_turn import SiteTurn
+from spiders.crawl.settings import FetchConfig
 from spiders.research.calls import BoundedModel, BoundedSearch
-from spiders.research.job import ResearchJob
 from spiders.research.sites import PageSites, new_fetch
-from spiders.session.session import CrawlSession
+from spiders.session.session import CrawlSession, SiteTurn
+
+
+class ResearchJob(Struct, frozen=True):
+    """The harness to run with its recipe and memory, and what it reaches beside the sites.
+
+    A Run has `seconds`; setting `cancel` ends it at once. `take_turn` is awaited before a page of
+    another site than the last is read.
+    """
+
+    harness: Callable[[Ports], Awaitable[ResearchOutcome]]
+    model: Model
+    search: Search | None
+    recorder: Recorder
+    fetching: FetchConfig
+    seconds: float
+    take_turn: Callable[[str], Awaitable[None]]
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+
 
 # The pages are asked for by the readers, and not through Scrapy's queue.
 _NO_REQUESTS: tuple[scrapy.Request, ...] = ()

@@ -24,9 +24,8 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
-from spiders.worker.progress import Progress, Stage
-from spiders.worker.running import Running
-from spiders.worker.standstill import watched
+from spiders.worker.loop import watched
+from spiders.worker.running import OnProgress, Running, Stage
 
 if TYPE_CHECKING:
     from livedata.model.research.outcome import ResearchOutcome
@@ -50,7 +49,7 @@ class Executor(Struct):
     engine: CrawlEngine
     fetching: FetchConfig
     policy: AcceptancePolicy
-    progress: Progress
+    progress: OnProgress
     at_once: int
     """How many Runs are executed at the same time."""
     research: ResearchSettings = ResearchSettings()

@@ -27,8 +27,8 @@ from livedata.worker.log import configure
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
+from spiders.worker.loop import until_next
 from spiders.worker.run_queue import POLL, RunQueue
-from spiders.worker.wake_ups import until_next
 
 log = logging.getLogger("livedata.crawl")
 

@@ -25,10 +25,10 @@ from livedata.services.research import recording
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
+from spiders.research.calls import DayModel
 from spiders.research.crawl import research
-from spiders.research.day_model import DayModel
-from spiders.research.job import ResearchJob
 from spiders.research.recorder import Ask, StoreRecorder
+from spiders.research.spider import ResearchJob
 
 
 class Researcher(Struct, frozen=True):

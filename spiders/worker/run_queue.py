@@ -16,7 +16,7 @@ from livedata.services import lost_runs, runs
 from livedata.services.runs import Queued
 from livedata.store.database.backend import Job, Jobs
 from spiders.worker.executor import Executor
-from spiders.worker.wake_ups import until_next
+from spiders.worker.loop import until_next
 
 log = logging.getLogger("livedata.crawl")
 

@@ -1,18 +1,39 @@
-"""A Run that this process executes."""
+"""A Run that this process executes, and what it tells of its progress."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from livedata.model.harvest import PageRead
 from livedata.services.attempts import Attempt
+from livedata.services.runs import Queued
 from livedata.store.browsing.progress import Progress
+
+if TYPE_CHECKING:
+    # Runs of selectors do not pay for the import.
+    from livedata.model.research.record import ResearchStep
+
 
 # Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
+
+
+class Stage(Enum):
+    """What a Run is at when it reads no page."""
+
+    WAITING = "waiting"
+    STARTING_RESEARCH = "starting research"
+    ENDED = "ended"
+
+
+OnProgress: TypeAlias = "Callable[[Queued, PageRead | ResearchStep | Stage], None]"
+"""Told of each page or step of a Run, while it waits for its turn, and when it has ended."""
 
 
 class Running(Struct):

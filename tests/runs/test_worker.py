@@ -29,7 +29,7 @@ from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.worker import crawl_worker
 from livedata.worker.crawl_worker import GRACE, CrawlWorker
-from spiders.worker.wake_ups import until_next
+from spiders.worker.loop import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Server

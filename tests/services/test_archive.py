@@ -24,7 +24,7 @@ from livedata.services.archive.transfer import export_archive, import_archive
 from livedata.services.audit.activity import Watch
 from livedata.services.audit.check import check_store
 from livedata.services.scheduling import scheduler
-from livedata.store.archive import nouns
+from livedata.store import archive_nouns
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
 from tests import made
@@ -211,14 +211,14 @@ def test_an_import_that_is_killed_leaves_nothing(
     file = exported(table, tmp_path)
     datasets.remove(table.store, "local", table.id)
     before, url = table.dump(), table.store.url
-    truly = nouns.index_fields
+    truly = archive_nouns.index_fields
 
     def die_in_the_store(writer: Any, dataset: ids.DatasetId, width: int) -> None:
         truly(writer, dataset, width)
         if writer.value("SELECT count(*) FROM owners WHERE name = 'local'"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(nouns, "index_fields", die_in_the_store)
+    monkeypatch.setattr(archive_nouns, "index_fields", die_in_the_store)
     assert in_child(lambda: _import(url, file)) == -signal.SIGKILL
     assert table.dump() == before
     monkeypatch.undo()
@@ -258,7 +258,8 @@ OF_ANOTHER_KIND = {
 def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
     columns = {name: set(table.columns.keys()) for name, table in metadata.tables.items()}
     archived = {
-        noun.table: {*noun.columns, *LEFT_BEHIND.get(noun.table, ())} for noun in nouns.NOUNS
+        noun.table: {*noun.columns, *LEFT_BEHIND.get(noun.table, ())}
+        for noun in archive_nouns.NOUNS
     }
     for name in archived.keys() - {"datasets"}:
         archived[name].add("dataset_id")
@@ -288,8 +289,8 @@ LINES = {
 
 
 def test_the_lines_of_an_archive_stay_as_others_have_them() -> None:
-    assert [noun.table for noun in nouns.NOUNS] == [*LINES]
-    for noun in nouns.NOUNS:
+    assert [noun.table for noun in archive_nouns.NOUNS] == [*LINES]
+    for noun in archive_nouns.NOUNS:
         written = (f"{name}{'?' * kind.endswith('?')}" for name, kind in noun.columns.items())
         assert " ".join(written) == LINES[noun.table], noun.table
 

@@ -9,10 +9,9 @@ from datetime import datetime
 import pytest
 
 from livedata.model.research.settings import ResearchSettings
-from livedata.rules.research.day import day_of
 from livedata.services import accounts
 from livedata.services.research import days
-from livedata.services.research.days import SetAside
+from livedata.services.research.days import SetAside, day_of
 from livedata.store.database.store import Store
 
 SETTINGS = ResearchSettings(research_tokens_a_day=1_000, research_usd_a_day=1.0)

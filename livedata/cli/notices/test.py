@@ -13,7 +13,7 @@ from livedata.messages.render import sentence
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import wishes
 from livedata.services.notices.cloud_events import trial_event
-from livedata.worker.delivery import channels
+from livedata.worker.delivery import courier
 
 
 @click.command("test")
@@ -31,7 +31,7 @@ def try_notice(ctx: CommandContext, name: str) -> None:
         TargetPolicy.parse(settings.allow_hosts),
         trial_event(notice, settings.public_url),
     )
-    problem = channels.send(notice, event, targets, Event())
+    problem = courier.send(notice, event, targets, Event())
     said = None if problem is None else sentence(problem)
     if ctx.json:
         print_json({"delivered": problem is None, "problem": said})

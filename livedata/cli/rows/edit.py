@@ -20,7 +20,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import ID_PATTERN
 from livedata.model.problem import Remedy
 from livedata.model.row import MAX_REQUEST_ID, RowEdit, RowRevision, Scalar
-from livedata.rules.changes.typed import parse_value
+from livedata.rules.changes.edits import parse_value
 from livedata.services import queries, rows
 from livedata.store.database.store import Store
 

@@ -9,7 +9,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.model import ids
-from livedata.model.diagnosis.artifacts import ArtifactIndex
+from livedata.model.diagnosis.recorded_research import ArtifactIndex
 from livedata.model.errors import NotFound
 from livedata.services import queries
 from livedata.services.research import artifacts

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.derived_names import UNNUMBERED, UNNUMBERED_TERM
+from livedata.extraction.lists.column_names import Naming
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
-from livedata.extraction.lists.naming.names import Naming
 from livedata.extraction.lists.prominence import prominent
 from livedata.extraction.lists.readings import Reading, distinct, tag_of
 from livedata.extraction.lists.survey import Survey

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean
 from livedata.extraction.derived_names import HEADER, TERM, UNNUMBERED
+from livedata.extraction.lists.column_names import is_label
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.natures import counts_along, is_code, leads_to_people
-from livedata.extraction.lists.naming.labels import is_label
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import APART, names
 

@@ -20,7 +20,7 @@ from livedata.extraction.lists.identity.narrowing import (
     leaving_out,
     with_test,
 )
-from livedata.extraction.lists.ranking.ranked import Kind, Ranked
+from livedata.extraction.lists.ranking.kinds import Kind, Ranked
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page

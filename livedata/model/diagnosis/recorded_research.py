@@ -1,8 +1,9 @@
-"""The records of a research Run, from which alone it is explained."""
+"""What is recorded of a research Run: it is explained from that alone, and shown its artifacts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, TypedDict
 
 from msgspec import Struct, field
 
@@ -15,7 +16,9 @@ from livedata.model.research.answers import CallUsage, SearchResult
 from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchFact
+from livedata.model.research.stored import SentRecipe
 from livedata.model.run import Run
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 
 class Discovery(Struct, frozen=True, rename="camel"):
@@ -65,3 +68,27 @@ class RecordedResearch(Struct, frozen=True):
     def labels(self) -> dict[str, str]:
         """The label of each column, by its id."""
         return labels(self.columns)
+
+
+class RunArtifact(TypedDict):
+    """Interface 2.9: one body recorded while a Run was made; null in the index."""
+
+    id: Uuid
+    attemptId: Uuid
+    stepId: Uuid
+    kind: str
+    sourceUrl: Uri
+    sha256: str
+    bytes: NonNegativeInt
+    truncated: bool
+    createdAt: Timestamp
+    body: str | None
+
+
+class ArtifactIndex(TypedDict):
+    """Interface 4.3: what was recorded of a Run; the recipe of a research Run."""
+
+    runId: Uuid
+    recipe: SentRecipe | None
+    truncated: bool
+    artifacts: Annotated[list[RunArtifact], SchemaKeyword("maxItems", 200)]

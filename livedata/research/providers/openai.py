@@ -42,9 +42,8 @@ from typing_extensions import override
 
 from livedata.model.research.answers import CallFailure, CallUsage, Failed, ModelAnswer
 from livedata.model.research.settings import ModelOutput, ResearchSettings
-from livedata.research.ports import Prices, Question
+from livedata.research.ports import Prices, Question, prices_of
 from livedata.research.providers.complaint import complaint, words_of_error
-from livedata.research.providers.prices import prices_of
 
 Answer = dict[str, Any]
 

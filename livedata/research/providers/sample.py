@@ -56,7 +56,7 @@ def page_text(markup: bytes, url: str, content_type: str = "text/html; charset=u
     """A page as a Run would show it to a model."""
     # Imported late: the parser is what few commands need.
     from livedata.extraction.page import Page
-    from livedata.extraction.research.page_lines import page_lines
+    from livedata.extraction.page_lines import page_lines
     from livedata.model.research.answers import PageText
 
     page = Page(markup, content_type, url)

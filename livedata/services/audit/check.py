@@ -6,27 +6,33 @@ grows with the datasets, never with their Runs, revisions or pages.
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import orjson
 from msgspec import Struct, field
 
 from livedata.model.ids import DatasetId, format_uuid
+from livedata.model.run import HELD_BY_GUARDS
 from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named
-from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.services.audit.places import PlaceJudge, address_problem
-from livedata.services.audit.research import research_problems
 from livedata.services.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
-from livedata.store.audit.streams import RevisionRow
+from livedata.store.audit.streams import RevisionRow, RunRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row
+from livedata.store.database.codec import unpack_text
 from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
 from livedata.store.notices import outbox
+from livedata.store.research.bodies import digest
+
+_KEEPS_AN_OUTPUT = HELD_BY_GUARDS | {"run.credits"}
+"""The problems of Runs whose outputs a person may accept."""
 
 
 class AuditReport(Struct, frozen=True):
@@ -267,3 +273,44 @@ def _by_dataset(rows: Iterable[Row]) -> defaultdict[DatasetId, dict[int, str]]:
     for dataset, version, content in rows:
         by_dataset[dataset][version] = content
     return by_dataset
+
+
+def lacks_output(run: RunRow, newest_recipe: int | None) -> bool:
+    """Whether a held Run has no output, although nothing has let go of it.
+
+    An output is let go of by any Run that is accepted after its time, by a recipe with another
+    identity, and by age, as the steps of its Run then are too. No clock is asked here: one that was
+    ahead may have been set back since.
+    """
+    if run.status != "held" or run.holds or run.accepted_since or run.without_steps:
+        return False
+    return newest_recipe == run.recipe_version and _keeps_an_output(run.problem)
+
+
+def _keeps_an_output(problem: str | None) -> bool:
+    try:
+        return orjson.loads(problem or "{}").get("code") in _KEEPS_AN_OUTPUT
+    except (ValueError, AttributeError):
+        return False
+
+
+def research_problems(reader: Reader) -> Iterator[tuple[DatasetId, str]]:
+    """The dataset, and the sentence of a problem without it."""
+    for dataset, key, body in contradictions.bodies(reader):
+        if not _is_body_of(key, body):
+            yield dataset, f"the body {key.hex()[:12]} is not what its hash says"
+    for dataset, artifact in contradictions.artifacts_without_body(reader):
+        yield dataset, f"the artifact {format_uuid(artifact)} has lost its body"
+    for dataset, attempt in contradictions.attempts_without_memory(reader):
+        yield dataset, f"the attempt {format_uuid(attempt)} has lost what it knew"
+    for dataset, row_key in contradictions.rows_without_entity(reader):
+        yield dataset, f"row {row_key} stands for nobody"
+    for dataset, entity in contradictions.entities_without_row(reader):
+        yield dataset, f"the entity {entity} has no row"
+
+
+def _is_body_of(key: bytes, body: bytes) -> bool:
+    try:
+        return digest(unpack_text(body)) == key
+    except (zlib.error, ValueError):
+        return False

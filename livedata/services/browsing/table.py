@@ -13,7 +13,6 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
-from livedata.services.browsing.words import words
 from livedata.store import datasets, rows
 from livedata.store.browsing.lines import CandidateRow, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
@@ -211,3 +210,12 @@ def _rank(value: Scalar) -> tuple[int, Any]:
             return 1, (value.casefold(), value)
         case _:
             return 0, value
+
+
+def words(value: Scalar) -> str:
+    """A text as it is, yes or no, or a number, which has a point only if it needs one."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).removesuffix(".0")

@@ -26,7 +26,7 @@ from livedata.rules.changes.compare import (
 )
 from livedata.rules.diagnosis.trace import trace_step
 from livedata.services.run_view import RunView
-from livedata.store.archive.nouns import NOUNS
+from livedata.store.archive_nouns import NOUNS
 from livedata.store.database.backend import Writer
 from livedata.store.research import attempts, entities
 from livedata.store.research import calls as call_store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livedata.model.diagnosis.artifacts import ArtifactIndex, RunArtifact
+from livedata.model.diagnosis.recorded_research import ArtifactIndex, RunArtifact
 from livedata.model.errors import NotFound
 from livedata.model.ids import Micros, OwnerName, RunId
 from livedata.model.run import KEPT_FOR

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from math import ceil
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -11,7 +13,6 @@ from livedata.model import ids
 from livedata.model.ids import OwnerName
 from livedata.model.research.day import DayBudget
 from livedata.model.research.settings import ResearchSettings
-from livedata.rules.research.day import day_of
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.research import days
@@ -95,3 +96,12 @@ def _budget(today: DayBudget, used: Used, settings: ResearchSettings) -> DayBudg
 def _micros(usd: float) -> int:
     # Upwards: many small calls must not be free.
     return ceil(usd * MICROS)
+
+
+def day_of(moment: datetime, zone: str) -> tuple[str, datetime]:
+    """The date of a moment in a zone, and the moment at which the next day begins there."""
+    # A machine without a table of zones knows this one too.
+    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
+    day = moment.astimezone(local).date()
+    renews = datetime.combine(day + timedelta(days=1), time(), local)
+    return day.isoformat(), renews.astimezone(UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from livedata.model.diagnosis.artifacts import RunArtifact
+from livedata.model.diagnosis.recorded_research import RunArtifact
 from livedata.model.ids import (
     AttemptId,
     DatasetId,

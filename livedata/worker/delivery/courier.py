@@ -9,11 +9,14 @@ from threading import Event, Lock, Thread
 from livedata.config import Settings
 from livedata.messages.render import sentence
 from livedata.model.errors import Damaged, LivedataError
+from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering
+from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
 from livedata.store.database.store import Store
-from livedata.worker.delivery import channels
+from livedata.store.notices.notices import Notice
+from livedata.worker.delivery import apprise_message, command, webhook
 
 AT_ONCE = 4
 """How many streams are delivered at the same time: a receiver that hangs holds up one place."""
@@ -131,7 +134,7 @@ class Courier:
     def _deliver(self, delivery: Delivery) -> None:
         notice = delivery.notice
         # In no transaction: a receiver may take its time.
-        problem = channels.send(notice, delivery.event, self._targets, self._stopping)
+        problem = send(notice, delivery.event, self._targets, self._stopping)
         if problem is None:
             delivering.succeeded(self._store, delivery)
             _tell(delivery, "notice.sent", "delivered")
@@ -150,3 +153,20 @@ def _tell(delivery: Delivery, event: str, said: str) -> None:
     fields = {"notice": name, "kind": kind, "id": delivery.event.id}
     level = logging.INFO if event == "notice.sent" else logging.WARNING
     log.log(level, "notice %s (%s): %s", name, kind, said, extra={"event": event, "fields": fields})
+
+
+def send(
+    notice: Notice, event: CloudEvent, targets: TargetPolicy, stopping: Event
+) -> Problem | None:
+    """Deliver an event; why that failed, or None if it was taken."""
+    try:
+        if notice.channel == "webhook":
+            assert notice.secret is not None
+            return webhook.post(notice.target, notice.secret, event, targets)
+        if notice.channel == "command":
+            return command.run(notice.target, event, stopping)
+        return apprise_message.send(notice.target, event)
+    except Exception as error:  # noqa: BLE001  (a message that fails is tried again)
+        # Only its kind is told: its words may hold the address, and that a password.
+        log.error("notice %s: %s", notice.name, type(error).__name__)  # noqa: TRY400
+        return Problem("notice.fault", {"reason": type(error).__name__})

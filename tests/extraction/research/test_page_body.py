@@ -6,7 +6,7 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from livedata.extraction.research.page_body import LONGEST_BODY, pieces
+from livedata.extraction.page_lines import LONGEST_BODY, pieces
 from livedata.model.research.answers import PageText
 
 LINE = "Acme\t1999"

@@ -7,9 +7,9 @@ import unicodedata
 
 import pytest
 
+from livedata.extraction import page_lines as limits
 from livedata.extraction.page import Page
-from livedata.extraction.research import page_lines as limits
-from livedata.extraction.research.page_lines import PageLines, page_lines
+from livedata.extraction.page_lines import PageLines, page_lines
 from livedata.extraction.work import PAGE_LIMIT
 
 

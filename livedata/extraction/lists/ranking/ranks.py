@@ -17,10 +17,8 @@ from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import ElementGroup
-from livedata.extraction.lists.ranking.items import are_items
-from livedata.extraction.lists.ranking.kinds import contents, kind_of
-from livedata.extraction.lists.ranking.parts import parts, slot
-from livedata.extraction.lists.ranking.ranked import Kind, Ranked
+from livedata.extraction.lists.ranking.kinds import Kind, Ranked, contents, kind_of
+from livedata.extraction.lists.ranking.parts import are_items, parts, slot
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
 

@@ -1,4 +1,4 @@
-"""The steps of a Run on one scale of time as SVG, each beside its line of a table."""
+"""Runs as they are drawn: the last ones of a dataset as a strip, the steps of one as a timeline."""
 
 from __future__ import annotations
 
@@ -9,10 +9,28 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.run import TraceStep
+from livedata.store.browsing.earlier import RunEnd
 
 _WIDTH = 1000
 _NARROWEST = 8
 """What took no time is still seen."""
+
+
+def strip(runs: Sequence[RunEnd]) -> Markup:
+    """The ends of Runs that stand newest first, as links; the oldest comes first."""
+    if not runs:
+        return Markup('<span class="none">none yet</span>')
+    items = "".join(map(_item, reversed(runs)))
+    told = f"The last {len(runs)} Runs, the oldest first"
+    return Markup(f'<ol class="strip" aria-label="{told}">{items}</ol>')  # noqa: S704  (all ours)
+
+
+def _item(run: RunEnd) -> str:
+    told = f"{run.status}, {run.at[:10]} {run.at[11:16]} UTC"
+    return (
+        f'<li><a class="end {run.status}" href="/runs/{run.run}" title="{told}">'
+        f'<span class="unseen">{told}</span></a></li>'
+    )
 
 
 class Span(Struct, frozen=True):

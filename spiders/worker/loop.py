@@ -1,13 +1,25 @@
-"""Ends this process if its loop stands still: by the kernel, for nothing here could."""
+"""The loop of a worker: when it wakes up, and what ends the process if it stands still."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from spiders.worker.wake_ups import until_next
+
+def until_next(period: float) -> float:
+    """The seconds until the next moment of a period in this process.
+
+    What is done every second happens in the wake-up of what is done four times a second.
+    """
+    # Each process has moments of its own: workers that all look at the queue at once would all
+    # begin the same Run.
+    phase = os.getpid() % 97 / 97
+    return period - (time.monotonic() + phase) % period
+
 
 STANDSTILL = 60.0
 """The seconds of CPU time in which the loop must have its turn, or the kernel ends the process."""

@@ -1,23 +1,29 @@
-"""Redirects by a Location and by the head of a page."""
+"""The middlewares of a crawl: redirects, cookies, and compressed bodies."""
 
 from __future__ import annotations
 
 import re
+import zlib
 from contextlib import suppress
+from typing import Self
 
 from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.http import HtmlResponse, Response
+from scrapy.http.cookies import CookieJar
 from scrapy.utils.response import get_meta_refresh
 from typing_extensions import override
 
 from livedata.extraction.page import charset, has_long_host
 from livedata.rules.network.targets import site_of
-from spiders.fetch.errors import UnsafeTarget
+from spiders.fetch.errors import TooMuch, UnreadableBody, UnsafeTarget
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEAD = 4 * 4096  # bytes of 4096 characters
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
+_GZIP = b"\x1f\x8b\x08"
 
 
 class _Followed:
@@ -88,3 +94,63 @@ def _check_scheme(target: str, response: Response) -> None:
     scheme = _SCHEME.match(target)
     if scheme and scheme[1].lower() not in {"http", "https", "javascript"}:
         raise UnsafeTarget(target.strip(), response.status)
+
+
+class Cookies:
+    """Keeps the cookies of one Run, and sends them back."""
+
+    # Scrapy's own middleware may fetch a list of public suffixes from the network at the first
+    # cookie, past the guard and unasked; this one asks nobody.
+    def __init__(self) -> None:
+        self._jar = CookieJar()
+
+    @classmethod
+    def from_crawler(cls, _crawler: Crawler) -> Self:
+        """One jar per Run."""
+        return cls()
+
+    def process_request(self, request: Request) -> None:
+        """Send what the site has set."""
+        self._jar.add_cookie_header(request)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Keep what the site sets."""
+        self._jar.extract_cookies(response, request)
+        return response
+
+
+class Decompression(HttpCompressionMiddleware):
+    """Undoes gzip and deflate, whole or not at all."""
+
+    # Scrapy's own keeps what it can read of a body that was cut or damaged: the rows behind the cut
+    # would be missing, and nobody would know.
+    @staticmethod
+    @override
+    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
+        if encoding == b"deflate":
+            # By RFC 9110 it has zlib's header; some servers send it bare.
+            wrapped = body[:1] and body[0] & 0x0F == 8 and not int.from_bytes(body[:2]) % 31
+            # zlib's window bits: 15 with its header, -15 without, 31 with that of gzip.
+            return _inflated(body, 15 if wrapped else -15, max_size)
+        if encoding in {b"gzip", b"x-gzip"}:
+            return _inflated(body, 31, max_size)
+        raise UnreadableBody("unasked_compression", encoding=encoding.decode("latin-1"))
+
+
+def _inflated(body: bytes, form: int, most: int) -> bytes:
+    """What `body` holds; of gzip all its members, without padding behind them."""
+    found, rest = bytearray(), body
+    while rest and (not found or rest.startswith(_GZIP)):
+        stream = zlib.decompressobj(form)
+        # One byte more than a Run takes: a bomb shows itself before it is unpacked.
+        try:
+            found += stream.decompress(rest, most + 1 - len(found))
+        except zlib.error as error:
+            said = str(error).rpartition(": ")[2]
+            raise UnreadableBody("damaged_compression", said=said) from error
+        if len(found) > most:
+            raise TooMuch("too_big", mib=most >> 20)
+        if not stream.eof:
+            raise UnreadableBody("cut_compression")
+        rest = stream.unused_data
+    return bytes(found)

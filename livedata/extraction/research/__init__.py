@@ -1,1 +1,0 @@
-"""A page as text, for a model to read."""

@@ -1,1 +1,0 @@
-"""Whose turn it is where Runs of several owners wait."""
