@@ -85,6 +85,18 @@ def test_adverts_that_have_a_key_are_one_cause_too(crawling: Crawling, site: Sit
     )
 
 
+def test_an_advert_with_nothing_but_the_link_that_is_the_key_is_one_cause_too(
+    crawling: Crawling, site: Site
+) -> None:
+    broken = Shop(crawling, site, fields=required("sku", "name"))
+    advert = KEYED.format(1).replace("product", "product ad")
+    broken.rewrite(lambda body: body.replace(BEGIN, BEGIN + advert))
+    explained = broken.again()
+    (cause,) = explained.causes
+    assert cause_code(cause) == "strangers"
+    assert replaced(explained) == [("itemSelector", "li.product", 'li[class="product"]')]
+
+
 def test_what_else_is_wrong_is_told_after_the_strangers(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site, fields=required("sku", "name", "price"))
     price = f'<span class="price">{ITEMS[3].price}</span>'

@@ -26,6 +26,7 @@ SAMPLE: Final = 200
 """So many records are looked at."""
 MOST_BELOW: Final = 300
 """So many elements of each."""
+_MOST_MADE: Final = 60
 _TELLING: Final = names("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre")
 _SELDOM: Final = 0.2
 """A field is filled in at least so many of the records."""
@@ -51,7 +52,7 @@ class Field(Struct, frozen=True, eq=False):
 
 def fields(survey: Survey, members: Sequence[int]) -> list[Field]:
     """The fields of the records in the order of the page, the record itself first."""
-    sample = spread(members, SAMPLE)
+    sample = varied(survey, members, SAMPLE)
     whole = Field("", 0.0, dict(enumerate(sample)))
     chosen = _chosen(survey, sample, all_fields(survey, sample))
     return [whole, *sorted(chosen, key=lambda field: _place(field, sample))]
@@ -88,6 +89,27 @@ def spread(members: Sequence[int], most: int) -> list[int]:
     half = most // 2
     rest = len(members) - half
     return [*members[:half], *(members[half + rest * at // half] for at in range(half))]
+
+
+def varied(survey: Survey, members: Sequence[int], most: int) -> list[int]:
+    """At most so many members, as `spread` has them, with one of each making.
+
+    A few records in which a link stands elsewhere say that a selector hits now this, now that.
+    """
+    some = spread(members, most)
+    if len(some) == len(members):
+        return some
+    makings = {_making(survey, member): member for member in reversed(members)}
+    shown = {_making(survey, member) for member in some}
+    others = sorted(member for making, member in makings.items() if making not in shown)
+    kept = spread(some, most - min(len(others), most // 4))
+    return sorted({*kept, *spread(others, most - len(kept))})
+
+
+def _making(survey: Survey, member: int) -> int:
+    """A number that is the same for members that are made alike."""
+    below = survey.below(member)[:_MOST_MADE]
+    return hash(tuple((survey.parents[n] - member, survey.looks[n].name) for n in below))
 
 
 def _names(

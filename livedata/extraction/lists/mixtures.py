@@ -25,7 +25,7 @@ class Mixtures:
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._places: dict[int, int] = {}
-        self._numbers: dict[tuple[int, str], int] = {}
+        self._numbers: dict[tuple[int, str, int], int] = {}
         self._having: defaultdict[int, set[int]] = defaultdict(set)
         self._struck: set[int] = set()
 
@@ -34,7 +34,10 @@ class Mixtures:
         self._places[member] = 0
         for number in numbers:
             above = self._places.get(self._survey.parents[number], -1)
-            key = (above, self._survey.looks[number].name)
+            look = self._survey.looks[number]
+            # The cells of a row are its columns, however alike they look.
+            cell = self._survey.indexes[number] if look.tag in {"td", "th"} else 0
+            key = (above, look.name, cell)
             place = self._places[number] = self._numbers.setdefault(key, len(self._numbers) + 1)
             self._having[place].add(record)
             if self._survey.looks[number].is_struck or self._survey.parents[number] in self._struck:

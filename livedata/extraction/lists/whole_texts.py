@@ -26,6 +26,7 @@ _PLACES: Final = re.compile(
 _LONGEST: Final = 1_000
 _SHORTEST: Final = 10
 _FEWEST: Final = 3
+_CHAPTERS: Final = 5
 _MOST: Final = 0.9
 _DIFFERENT: Final = 0.5
 """Of names more than so many are another one: "1 kg, 2 kg, 3 kg" are none."""
@@ -104,10 +105,16 @@ def _text(survey: Survey, number: int) -> str:
 
 
 def _rests(values: Mapping[int, str]) -> dict[int, str]:
-    """What stands behind the number of each text, if nearly all have one and they count along."""
+    """What stands behind the number of each text, if they have one and count along.
+
+    Nearly all have one; or some do, such as chapters among their sections, and miss no number.
+    """
     found = {at: counted for at, value in values.items() if (counted := _counted(value))}
+    rests = {at: found[at].rest if at in found else value for at, value in values.items()}
     if len(found) < max(_FEWEST, _MOST * len(values)):
-        return {}
+        first = [counted.number for at, counted in found.items() if at < SAMPLE // 2]
+        chapters = len(first) >= _CHAPTERS and all(follows(*pair) for pair in pairwise(first))
+        return rests if chapters else {}
     # The first records of a long list stand side by side, the others are from all over.
     beside = [at for at in found if at + 1 in found and at + 1 < SAMPLE // 2]
     along = sum(follows(found[at].number, found[at + 1].number) for at in beside)
@@ -115,7 +122,7 @@ def _rests(values: Mapping[int, str]) -> dict[int, str]:
     rising = sum(before < after for before, after in pairs)
     if len(beside) < _FEWEST - 1 or along < _MOST * len(beside) or rising < _MOST * len(pairs):
         return {}
-    return {at: found[at].rest if at in found else value for at, value in values.items()}
+    return rests
 
 
 def _counted(text: str) -> Numbered | None:

@@ -151,7 +151,8 @@ def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem
     # One empty cell is a fault of a required field; an optional one may always miss some.
     strangers = context.facts.get("strangers")
     rows = context.facts.get("rows", 0)
-    empty = rows - now["populated"] - (strangers["rows"] if strangers else 0)
+    strange = strangers["rows"] if strangers and at in strangers["lacks"] else 0
+    empty = rows - now["populated"] - strange
     if declared.get("required"):
         odd = bool(empty)
     else:

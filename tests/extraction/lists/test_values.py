@@ -308,3 +308,31 @@ def test_equal_parts_of_which_some_records_have_more_stay_columns() -> None:
         tags = "".join(f"<li>tag {at * n % 5}</li>" for n in range(2, 4 + at % 2))
         records.append(f"<h3>{one}</h3><ul>{tags}</ul>")
     assert len(listed(*records).columns) == 3
+
+
+def test_a_link_that_a_few_of_many_records_have_elsewhere_is_read_where_it_stands() -> None:
+    """Three of 600 have none in their first cell, but one to another record in the second."""
+    rows = "".join(
+        f"<tr><td><b>n{at}</b><td>See <a href=/{at - 1}>n{at - 1}</a> for more of it"
+        if at in {151, 333, 475}
+        else f"<tr><td><a href=/{at}>n{at}</a><td>What it does, in {at % 9 + 2} words"
+        + (f", beside <a href=/{at + 1}>n{at + 1}</a>" if at % 5 == 0 else "")
+        for at in range(600)
+    )
+    found = proposed(f"<table>{rows}</table>")
+    (link,) = (at for at, column in enumerate(found.columns) if column.name == "link")
+    assert [row.number - 1 for row in found.rows if row.values[link] is None] == [151, 333, 475]
+
+
+def test_the_numbers_of_chapters_among_sections_are_left_out() -> None:
+    names = [
+        f"{at // 4 + 1}. {name} at large" if at % 4 == 0 else f"{name} in part {at}"
+        for at, name in enumerate(NAMES * 3)
+    ]
+    entries = "".join(f"<li><a href=/s{at}>{name}</a>" for at, name in enumerate(names))
+    found = proposed(f"<ul>{entries}</ul>")
+    (title,) = (at for at, column in enumerate(found.columns) if column.read.attribute != "href")
+    assert found.columns[title].read.attribute == "livedata-unnumbered"
+    assert [row.values[title] for row in found.rows][:5] == [
+        name.removeprefix("1. ").removeprefix("2. ") for name in names[:5]
+    ]
