@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks.figures import Figure, figures, main, read_modules, reading
+from benchmarks.house import shared_names, siblings_in_circles
+from tests.test_architecture import ROOT
 
 COUNTED = '''"""A module is neither a function nor a class."""
 # A comment counts.
@@ -176,6 +179,13 @@ def test_the_page_of_a_run_keeps_its_bound() -> None:
     figure = reading()
     assert figure.kept
     assert len(figure.places) > 5
+
+
+@pytest.mark.parametrize("places", [shared_names, siblings_in_circles])
+def test_the_house_keeps_one_meaning_for_a_name_and_arrows_that_run_one_way(
+    places: Callable[[Path], Iterator[str]],
+) -> None:
+    assert list(places(ROOT)) == []
 
 
 def test_the_places_of_a_figure_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

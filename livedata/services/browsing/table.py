@@ -72,15 +72,15 @@ class TablePage(Struct, frozen=True):
     end: PageCursor | None
 
 
-def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: TableQuery) -> TablePage:
+def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery) -> TablePage:
     """A page of the rows of a dataset; it may be short, or empty, where long texts are looked at.
 
     Raises NotFound, and Invalid for a table with too much text to be sorted.
     """
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
-        looking = _Looking(reader, dataset, fields, wish)
-        places, end = looking.newest() if wish.sort is None else looking.sorted()
+        looking = _Looking(reader, dataset, fields, query)
+        places, end = looking.newest() if query.sort is None else looking.sorted()
         written = lines(reader, dataset, fields, [_raw(place) for place in places])
     # Long texts may leave less room than there are rows.
     return TablePage(written, places[len(written) - 1] if len(written) < len(places) else end)
@@ -96,17 +96,17 @@ def full_rows(
 
 
 class _Looking:
-    """What is found of a wish in the rows of a table: no index has the texts of cells."""
+    """What is found of a query in the rows of a table: no index has the texts of cells."""
 
     def __init__(
-        self, reader: Reader, dataset: DatasetId, fields: Fields, wish: TableQuery
+        self, reader: Reader, dataset: DatasetId, fields: Fields, query: TableQuery
     ) -> None:
         self._reader = reader
         self._dataset = dataset
-        self._wish = wish
-        self._names = first_names(reader, dataset) if wish.sort or wish.search else {}
-        self._searched = wish.search.casefold()
-        self._by = _sorting(fields, wish, self._names)
+        self._query = query
+        self._names = first_names(reader, dataset) if query.sort or query.search else {}
+        self._searched = query.search.casefold()
+        self._by = _sorting(fields, query, self._names)
         self._left = _LOOKED_AT
 
     def newest(self) -> tuple[list[PageCursor], PageCursor | None]:
@@ -114,10 +114,10 @@ class _Looking:
 
         With the place after which others may be: the last one looked at.
         """
-        after = self._wish.after
+        after = self._query.after
         before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
-        limit = None if self._wish.search or self._wish.stale else ON_A_PAGE + 1
-        only = self._wish.only
+        limit = None if self._query.search or self._query.stale else ON_A_PAGE + 1
+        only = self._query.only
         places: list[PageCursor] = []
         for row in newest(self._reader, self._dataset, only, before, limit):
             if self._left <= 0:
@@ -132,8 +132,8 @@ class _Looking:
 
     def sorted(self) -> tuple[list[PageCursor], PageCursor | None]:
         """The rows of a page after the place of the page before. Raises Invalid."""
-        descends, after = self._wish.descending, self._wish.after
-        placed = ((_order(place, descends=descends), place) for place in self._wished())
+        descends, after = self._query.descending, self._query.after
+        placed = ((_order(place, descends=descends), place) for place in self._matching())
         if after is not None:
             end = _order(after, descends=descends)
             placed = ((at, place) for at, place in placed if (at < end if descends else at > end))
@@ -142,8 +142,8 @@ class _Looking:
         shown = first[:ON_A_PAGE]
         return shown, shown[-1] if len(first) > len(shown) else None
 
-    def _wished(self) -> Iterator[PageCursor]:
-        for row in candidates(self._reader, self._dataset, self._wish.only):
+    def _matching(self) -> Iterator[PageCursor]:
+        for row in candidates(self._reader, self._dataset, self._query.only):
             if self._left <= 0:
                 raise Invalid(_TOO_LONG)
             if self._wants(row):
@@ -155,7 +155,7 @@ class _Looking:
     def _wants(self, row: CandidateRow) -> bool:
         """Whether a person wishes to see a row; it has been looked at then."""
         self._left -= row.size
-        if self._wish.stale and not self._has_moved(row):
+        if self._query.stale and not self._has_moved(row):
             return False
         return not self._searched or self._holds(row)
 
@@ -183,9 +183,9 @@ def _order(place: PageCursor, *, descends: bool) -> tuple[Any, ...]:
     return value is None, _rank(value), number
 
 
-def _sorting(fields: Fields, wish: TableQuery, names: Mapping[str, str]) -> Sorting:
+def _sorting(fields: Fields, query: TableQuery, names: Mapping[str, str]) -> Sorting:
     """What a row is sorted by."""
-    match wish.sort:
+    match query.sort:
         case None:
             return lambda row: ids.format_timestamp(row.updated_at)
         case "rowKey":
