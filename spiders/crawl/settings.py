@@ -19,7 +19,7 @@ from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.pipeline import HarvestPipeline
 from spiders.fetch.handler import GuardedHandler
 from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes
-from spiders.fetch.robots import Robots
+from spiders.fetch.robots import RenderedRobots, Robots
 
 MAX_BODY = 5 * 2**20
 
@@ -167,7 +167,7 @@ def _rendering(awaited: Mapping[str, str]) -> dict[str, Any]:
         "LIVEDATA_AWAITED": dict(awaited),
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
         "DOWNLOADER_MIDDLEWARES_BASE": {
-            "spiders.browser.robots.RenderedRobots": _MIDDLEWARES[Robots],
+            RenderedRobots: _MIDDLEWARES[Robots],
             **others,
         },
         "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,  # the browser's own are right

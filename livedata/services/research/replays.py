@@ -21,8 +21,7 @@ from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.research.asking.prompts import HARNESS_VERSION
-from livedata.research.replay.difference import difference
-from livedata.research.replay.replay import OtherHarness, Replayed, replay
+from livedata.research.replay.replay import OtherHarness, Replayed, difference, replay
 from livedata.research.replay.tape import Tape
 from livedata.rules.diagnosis.areas import report as explained
 from livedata.rules.diagnosis.research import areas, entities
