@@ -228,12 +228,14 @@ def test_every_link_of_the_description_leads_somewhere_without_the_files_beside_
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
 
 
+@pytest.mark.slow
 def test_what_is_installed_says_its_version_and_its_help(typed: Installed) -> None:
     assert typed("livedata", "--version") == f"livedata, version {livedata.__version__}\n"
     assert typed("python", "-m", "livedata", "--version") == typed("livedata", "--version")
     assert "source.toml" in typed("livedata", "init", "--help")
 
 
+@pytest.mark.slow
 def test_what_is_installed_makes_a_table_without_the_checkout(
     typed: Installed, installed: Path, site: Site
 ) -> None:
