@@ -9,7 +9,7 @@ from livedata.model import ids
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.providers import sample
-from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.database.store import Store
 from tests.servers.model import Asked
 
@@ -66,7 +66,7 @@ def dataset(
     """A dataset of makers, from the plan or from a question."""
     question: dict[str, Any] = {"plan": PLAN} if planned else {"prompt": "Who makes lamps?"}
     declared = ResearchDeclaration(name, urls=urls, limits=limits or ResearchLimits(), **question)
-    return ids.DatasetId(ids.raw_id(create(store, owner, declared)["id"]))
+    return ids.DatasetId(ids.raw_id(add_draft(store, owner, declared)["id"]))
 
 
 def recorded(store: Store, kind: str) -> int:

@@ -17,7 +17,7 @@ from livedata.model.row import RowEdit
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries, rows
 from livedata.services.research import recording
-from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from tests.api.serving import Serving
 from tests.browsing.chromium import Looking, chromium, looking
 from tests.browsing.payloads import ALL, MARKUP
@@ -177,10 +177,10 @@ def test_what_a_model_and_a_search_wrote_is_text(
         planned = ResearchDeclaration(
             f"planned {begin}", " ".join(texts), plan, ["https://x.example/"]
         )
-        create(store, "local", planned)
+        add_draft(store, "local", planned)
     table = ResearchTable(store)
     asked = ResearchDeclaration("asked", " ".join(ALL), PLAN, ["https://x.example/"])
-    table.id = ids.DatasetId(ids.raw_id(create(store, "local", asked)["id"]))
+    table.id = ids.DatasetId(ids.raw_id(add_draft(store, "local", asked)["id"]))
     attempt = table.begin()
     table.remember(attempt)
     results = [

@@ -17,7 +17,7 @@ from livedata.pages.report import write
 from livedata.services import attempts, explanation, queries
 from livedata.services.browsing.report import report
 from livedata.services.research import recording
-from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.scheduling import retention
 from livedata.store.browsing.progress import Progress
 from tests import made
@@ -383,7 +383,7 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
     alice: Visitor, store: Store
 ) -> None:
     table = ResearchTable(store, alice.owner)
-    asked = create(store, alice.owner, ResearchDeclaration("asked", "Who makes lamps?", PLAN))
+    asked = add_draft(store, alice.owner, ResearchDeclaration("asked", "Who makes lamps?", PLAN))
     table.id = ids.DatasetId(ids.raw_id(asked["id"]))
     attempt = table.begin()
     table.remember(attempt)

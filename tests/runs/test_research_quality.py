@@ -19,7 +19,7 @@ from livedata.model.ids import DatasetId
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.run import Run
 from livedata.services import feed, queries
-from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.research.evaluation import Measured, measure
 from tests.crawling import Crawling
 from tests.makers import scripted
@@ -109,7 +109,7 @@ def ask(crawling: Crawling, site: Site, search: SearchServer, task: Task) -> Ask
         urls=() if task.searched else tuple(urls),
         limits=ResearchLimits(pages=50),
     )
-    made = create(crawling.store, "local", declared)
+    made = add_draft(crawling.store, "local", declared)
     asker = Asker(crawling, site, task, search, DatasetId(ids.raw_id(made["id"])))
     asker.serve(task.pages)
     return asker

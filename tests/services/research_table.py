@@ -35,7 +35,7 @@ from livedata.services import attempts, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.research import recording
-from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.research.finishing import finish_research
 from livedata.store.database.store import Store
 
@@ -86,7 +86,7 @@ class ResearchTable:
             if planned
             else ResearchDeclaration(name, prompt="Who makes lamps?", limits=bounds)
         )
-        created = create(store, owner, declared, first_credits=1000)
+        created = add_draft(store, owner, declared, first_credits=1000)
         self.id = DatasetId(ids.raw_id(created["id"]))
 
     @property
