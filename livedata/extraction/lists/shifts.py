@@ -48,7 +48,8 @@ def shifted(survey: Survey, readings: Sequence[Reading]) -> list[Field]:
     return [
         one.reading.field
         for one in placed
-        if any(_are_exchanged(one, other) for other in placed if other is not one)
+        if _is_now_a_link(survey, one)
+        or any(_are_exchanged(one, other) for other in placed if other is not one)
     ]
 
 
@@ -75,6 +76,23 @@ def _around(survey: Survey, number: int) -> tuple[int, int]:
     below = survey.below(parent)
     count = sum(survey.parents[n] == parent and survey.looks[n].tag == tag for n in below)
     return parent, count
+
+
+def _is_now_a_link(survey: Survey, one: _Placed) -> bool:
+    """Whether all that stands there is a link in some records and none in others.
+
+    As in the last of the elements beside it, where there is one fewer.
+    """
+    linked: dict[bool, list[int]] = {True: [], False: []}
+    for record, number in one.reading.field.elements.items():
+        if record in one.around and survey.looks[number].tag != "a":
+            words = survey.held(survey.texts, number)
+            linked[survey.held(survey.linked, number) == words > 0].append(record)
+    fewer, more = sorted(linked.values(), key=len)
+    if len(fewer) < _LEAST:
+        return False
+    usual, _ = Counter(one.around[record][1] for record in more).most_common(1)[0]
+    return all(one.around[record][1] != usual for record in fewer)
 
 
 def _are_exchanged(one: _Placed, other: _Placed) -> bool:

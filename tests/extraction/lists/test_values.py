@@ -336,3 +336,21 @@ def test_the_numbers_of_chapters_among_sections_are_left_out() -> None:
     assert [row.values[title] for row in found.rows][:5] == [
         name.removeprefix("1. ").removeprefix("2. ") for name in names[:5]
     ]
+
+
+def test_a_place_at_which_some_records_have_their_link_is_no_column_of_texts() -> None:
+    """The second paragraph is what a record says, but its "Read more" where that is missing."""
+    found = listed(
+        *(
+            f"<h3><a href=/{one}>{one}</a></h3><p>Number {at} of them</p>"
+            + ("" if at % 4 == 1 else f"<p>{one} in a word or two, as it is sold</p>")
+            + f"<p><a href=/{one}>Read more of {one[:2]}</a></p>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    assert not [
+        column.name
+        for at, column in enumerate(found.columns)
+        if {str(row.values[at]).startswith("Read more") for row in found.rows} == {True, False}
+    ]
+    assert found.shifted
