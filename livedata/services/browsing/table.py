@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import Any, Final
@@ -118,16 +119,17 @@ class _Looking:
         before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
         limit = None if self._query.search or self._query.stale else ON_A_PAGE + 1
         only = self._query.only
+        last: CandidateRow | None = None
         places: list[PageCursor] = []
         for row in newest(self._reader, self._dataset, only, before, limit):
             if self._left <= 0:
-                return places, after
+                return places, after if last is None else self._place(last)
             if self._wants(row):
                 # One more than is shown tells whether there are more.
                 if len(places) == ON_A_PAGE:
                     return places, places[-1]
                 places.append(self._place(row))
-            after = self._place(row)
+            last = row
         return places, None
 
     def sorted(self) -> tuple[list[PageCursor], PageCursor | None]:
@@ -187,7 +189,9 @@ def _sorting(fields: Fields, query: TableQuery, names: Mapping[str, str]) -> Sor
     """What a row is sorted by."""
     match query.sort:
         case None:
-            return lambda row: ids.format_timestamp(row.updated_at)
+            # The rows that one Run wrote have its moment.
+            moment = lru_cache(maxsize=256)(ids.format_timestamp)
+            return lambda row: moment(row.updated_at)
         case "rowKey":
             return lambda row: names.get(row.key, row.key)[:_LONGEST]
         case field:
