@@ -99,9 +99,10 @@ def varied(survey: Survey, members: Sequence[int], most: int) -> list[int]:
     some = spread(members, most)
     if len(some) == len(members):
         return some
-    makings = {_making(survey, member): member for member in reversed(members)}
-    shown = {_making(survey, member) for member in some}
-    others = sorted(member for making, member in makings.items() if making not in shown)
+    makings = {member: _making(survey, member) for member in members}
+    shown = {makings[member] for member in some}
+    first = {makings[member]: member for member in reversed(members)}
+    others = sorted(member for making, member in first.items() if making not in shown)
     kept = spread(some, most - min(len(others), most // 4))
     return sorted({*kept, *spread(others, most - len(kept))})
 

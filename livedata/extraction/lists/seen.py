@@ -177,15 +177,19 @@ def _place(surveyed: Survey, member: int) -> tuple[str, ...]:
 
 def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None:
     """The list of just these members, or of as few others as a selector can leave."""
-    surveyed = lists.survey
-    exact = [group for group in lists.groups if _stands_for(surveyed, group.members, kept)]
-    between = _between(lists.groups, kept, seen.members)
-    for named in (exact, _just(lists, seen, kept), between):
+    for named in _naming(lists, seen, kept):
         for group in sorted(named, key=lambda group: (len(group.members), group.cost)):
-            exactly = _exactly(surveyed, group, seen.score)
+            exactly = _exactly(lists.survey, group, seen.score)
             if exactly is not None and exactly.members == group.members:
                 return exactly
     return None
+
+
+def _naming(lists: Lists, seen: SeenList, kept: Sequence[int]) -> Iterator[Sequence[ElementGroup]]:
+    """The groups that may name just these members, each kind once the one before names none."""
+    yield [group for group in lists.groups if _stands_for(lists.survey, group.members, kept)]
+    yield _just(lists, seen, kept)
+    yield _between(lists.groups, kept, seen.members)
 
 
 def _just(lists: Lists, seen: SeenList, kept: Sequence[int]) -> list[ElementGroup]:

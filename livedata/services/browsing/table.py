@@ -135,21 +135,22 @@ class _Looking:
     def sorted(self) -> tuple[list[PageCursor], PageCursor | None]:
         """The rows of a page after the place of the page before. Raises Invalid."""
         descends, after = self._query.descending, self._query.after
-        placed = ((_order(place, descends=descends), place) for place in self._matching())
+        placed = ((_order(*place, descends=descends), place) for place in self._matching())
         if after is not None:
-            end = _order(after, descends=descends)
+            end = _order(after.by, ids.raw_id(after.row), descends=descends)
             placed = ((at, place) for at, place in placed if (at < end if descends else at > end))
         pick = nlargest if descends else nsmallest
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
-        shown = first[:ON_A_PAGE]
+        shown = [PageCursor(by, ids.format_uuid(row)) for by, row in first[:ON_A_PAGE]]
         return shown, shown[-1] if len(first) > len(shown) else None
 
-    def _matching(self) -> Iterator[PageCursor]:
+    def _matching(self) -> Iterator[tuple[Scalar, bytes]]:
+        """What each row is sorted by, and its id: whole rows would be too much to hold."""
         for row in candidates(self._reader, self._dataset, self._query.only):
             if self._left <= 0:
                 raise Invalid(_TOO_LONG)
             if self._wants(row):
-                yield self._place(row)
+                yield self._by(row), row.id
 
     def _place(self, row: CandidateRow) -> PageCursor:
         return PageCursor(self._by(row), ids.format_uuid(row.id))
@@ -177,9 +178,9 @@ def _raw(place: PageCursor) -> RowId:
     return RowId(ids.raw_id(place.row))
 
 
-def _order(place: PageCursor, *, descends: bool) -> tuple[Any, ...]:
+def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
     """What rows are ordered by: their values; an empty cell comes last, and older rows first."""
-    value, number = place.by, int.from_bytes(_raw(place))
+    number = int.from_bytes(row)
     if descends:
         return value is not None, _rank(value), -number
     return value is None, _rank(value), number
