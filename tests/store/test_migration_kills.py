@@ -6,27 +6,11 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from livedata.store.database.version import VERSION
-from tests.databases import SQLITE, Server
-from tests.made import store_in
 from tests.migration_kills import AT_ONCE, versions
-
-
-@pytest.fixture
-def url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database of its own."""
-    if database == SQLITE:
-        yield store_in(tmp_path)
-        return
-    server: Server = request.getfixturevalue("postgres")
-    name = server.create()
-    yield server.url(name)
-    server.drop(name)
 
 
 @pytest.mark.slow

@@ -25,23 +25,9 @@ from livedata.store.database.statements import selected
 from livedata.store.database.store import Store
 from livedata.store.database.table import Table as Described
 from livedata.store.tables import metadata
-from tests.databases import SQLITE, Server
 from tests.dying import die_at, in_child
-from tests.made import store_in
 from tests.schema import pages, tables
 from tests.store.tables_of import differences, tables_of
-
-
-@pytest.fixture
-def url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database of its own."""
-    if database == SQLITE:
-        yield store_in(tmp_path)
-        return
-    server: Server = request.getfixturevalue("postgres")
-    name = server.create()
-    yield server.url(name)
-    server.drop(name)
 
 
 @pytest.fixture
