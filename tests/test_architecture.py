@@ -249,7 +249,7 @@ WORDLESS = (
 WORDED = {
     # What is wrong with a selector is said where it is parsed: its words quote the grammar.
     "livedata.extraction.selectors",
-    "livedata.extraction.selector_advice",
+    "livedata.extraction.derived_names",
     # Answers to the browser, which no person reads.
     "spiders.browser.egress",
     "spiders.browser.proxy_headers",

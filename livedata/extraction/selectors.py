@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec import Struct
 
-from livedata.extraction.selector_advice import advice
+from livedata.extraction.derived_names import advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from livedata.extraction.hiding.declarations import Declaration, Property, Sight
-from livedata.extraction.hiding.sheets import Statement, TooManyRules, statements
+from livedata.extraction.hiding.sheets import (
+    Declaration,
+    Property,
+    Sight,
+    Statement,
+    TooManyRules,
+    statements,
+)
 from livedata.extraction.selectors import lower
 
 MOST_STATEMENTS: Final = 10_000

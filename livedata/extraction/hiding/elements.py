@@ -14,8 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.hiding.cascade import Said, Sheet, of_attributes, rules, strongest
-from livedata.extraction.hiding.declarations import of_attribute, speaks_of_sight
-from livedata.extraction.hiding.sheets import medium
+from livedata.extraction.hiding.sheets import medium, of_attribute, speaks_of_sight
 from livedata.extraction.matching.class_index import is_quirky
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import Compound

@@ -2,21 +2,24 @@
 
 As with lists, selectors come first: the first match of every selector in every record is noted, and
 selectors that hit the same elements are one field, with the cheapest of them. What no selector hits
-is no field.
+is no field. Nor is what hits one part in some records and another part in others, an author among
+tags: a selector finds its first match, so where a record lacks the part that is meant, the column
+would have a value that is none of its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
+from livedata.extraction.cells import clean
+from livedata.extraction.lists.identity.natures import is_price
 from livedata.extraction.lists.looks import GENERATED, ElementSignature, named_options
-from livedata.extraction.lists.mixtures import Mixtures
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
@@ -37,6 +40,10 @@ _INDEX: Final = 2.0
 _HEADED: Final = 0.5
 """A cell by its header survives a new column, and says what it is."""
 _LONGEST_HEADER: Final = 100
+
+_LONGEST: Final = 100
+_SHARED: Final = 0.5
+"""What so many records have beside the part that is meant is another part, and no form of it."""
 
 
 class Field(Struct, frozen=True, eq=False):
@@ -164,7 +171,7 @@ def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> l
     ordered = sorted(
         all_fields, key=lambda field: (-_worth(survey, field, len(sample)), field.selector)
     )
-    mixtures = Mixtures(survey)
+    mixtures = _Mixtures(survey)
     for record, member in enumerate(sample):
         mixtures.add(record, member, islice(survey.shown_below(member), MOST_BELOW))
     covered: set[int] = set()
@@ -198,3 +205,49 @@ def declared_read(selector: str, attribute: str | None) -> dict[str, str]:
     """How a source declares what it reads: an attribute or a text, of a match or the record."""
     read = {"selector": selector} if selector else {}
     return read if attribute is None else {**read, "kind": "attribute", "attribute": attribute}
+
+
+class _Mixtures:
+    """Which elements of some records stand in the same place, and which records have each place."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        self._places: dict[int, int] = {}
+        self._numbers: dict[tuple[int, str, int], int] = {}
+        self._having: defaultdict[int, set[int]] = defaultdict(set)
+        self._struck: set[int] = set()
+
+    def add(self, record: int, member: int, numbers: Iterable[int]) -> None:
+        """Note the elements below a record, in document order."""
+        self._places[member] = 0
+        for number in numbers:
+            above = self._places.get(self._survey.parents[number], -1)
+            look = self._survey.looks[number]
+            # The cells of a row are its columns, however alike they look.
+            cell = self._survey.indexes[number] if look.tag in {"td", "th"} else 0
+            key = (above, look.name, cell)
+            place = self._places[number] = self._numbers.setdefault(key, len(self._numbers) + 1)
+            self._having[place].add(record)
+            if self._survey.looks[number].is_struck or self._survey.parents[number] in self._struck:
+                self._struck.add(number)
+
+    def are_mixed(self, elements: Sequence[int]) -> bool:
+        """Whether elements of several records are of two parts that one record has both of.
+
+        Or some are prices with a line through them, as they were, and the others as they are.
+        """
+        struck = [number for number in elements if number in self._struck]
+        if 0 < len(struck) < len(elements) and all(map(self._is_price, struck)):
+            return True
+        counts = Counter(self._places.get(number, -1) for number in elements)
+        (common, _), *others = counts.most_common()
+        usual = self._having[common]
+        return any(
+            len(self._having[place] & usual) >= _SHARED * len(self._having[place])
+            for place, _ in others
+            if self._having[place]
+        )
+
+    def _is_price(self, number: int) -> bool:
+        survey = self._survey
+        return is_price(clean(survey.page.text(survey.nodes[number], _LONGEST)))

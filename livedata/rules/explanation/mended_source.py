@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import declared_read
-from livedata.extraction.lists.following import following, leading_to
 from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.mending import (
     AS_GOOD,
@@ -21,6 +20,7 @@ from livedata.extraction.lists.mending import (
     Unmended,
     mend,
 )
+from livedata.extraction.lists.paging import following, leading_to
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse

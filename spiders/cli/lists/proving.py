@@ -11,11 +11,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from livedata.extraction.lists.columns import ListColumn
-from livedata.extraction.lists.ending import end_selectors
 from livedata.extraction.lists.fields import declared_read
-from livedata.extraction.lists.following import NumberedPages
 from livedata.extraction.lists.identity.natures import counts_visits
 from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
+from livedata.extraction.lists.paging import NumberedPages, end_selectors
 from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.page import Page
 from livedata.extraction.pagination import canonical_url

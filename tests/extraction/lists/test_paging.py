@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.extraction.lists.following import NumberedPages
+from livedata.extraction.lists.paging import NumberedPages
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page

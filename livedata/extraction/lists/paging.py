@@ -1,6 +1,6 @@
-"""How a list goes on: the links of a page that may lead to its second page.
+"""How a list goes on, and how it ends: links to its next page, and what only a page past it has.
 
-A guess from one page. It is proved by reading the page that it leads to.
+The link is a guess from one page. It is proved by reading the page that it leads to.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from urllib.parse import parse_qsl, urldefrag, urlsplit
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.looks import ElementSignature, named_options
-from livedata.extraction.lists.survey import Survey
+from livedata.extraction.lists.looks import UTILITY, ElementSignature, named_options
+from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.matching.css import to_css
+from livedata.extraction.page import Page
 from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
 from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork
@@ -58,6 +59,14 @@ PAGE_NAMES: Final = names(
     "page p pg paged pn pageno pagenum pagenumber page_no page_num currentpage start "
     "offset from skip s first begin seite pagina sivu strona sida stranka cur o b"
 )
+
+_MOST_ENDS: Final = 3
+_ENDED: Final = re.compile(
+    r"no-?(?:results?|items?|posts?|products?|more|match(?:es)?|data|content)|empty|not-?found|404"
+    r"|error|nothing|none",
+    re.IGNORECASE,
+)
+"""How pages without records are called in classes."""
 
 
 class Following(Struct, frozen=True):
@@ -267,3 +276,37 @@ def _options(survey: Survey, number: int) -> Iterator[tuple[str, float]]:
             joint = " > " if depth == 0 else " "
             for inner, more in [*own, ("a", 1.0)]:
                 yield f"{outer}{joint}{inner}", cost + more + 0.5 + depth / 2
+
+
+def end_selectors(past: Page, others: Sequence[Page], records: str) -> list[str]:
+    """What matches on a page past the last one, and on none of the others, the surest first.
+
+    None if that page has records: then it is not past the last one, or does not say so.
+    """
+    try:
+        if past.select(parse(records)):
+            return []
+        looks = dict.fromkeys(survey(past).looks)
+        options = {
+            selector: cost
+            for look in looks
+            for selector, cost in [
+                *named_options(look),
+                *([(f"#{look.id}", 1.0)] if look.id else []),
+            ]
+            if cost < UTILITY
+        }
+        ordered = sorted(
+            options, key=lambda name: (not _ENDED.search(name), options[name], len(name))
+        )
+        return [name for name in ordered if not _matches(name, others)][:_MOST_ENDS]
+    except TooMuchWork:
+        return []
+
+
+def _matches(selector: str, pages: Sequence[Page]) -> bool:
+    """Whether a selector matches on any of the pages."""
+    try:
+        return any(page.select(parse(selector)) for page in pages)
+    except BadSelector:
+        return True
