@@ -1,14 +1,15 @@
-"""Rows, their evidence and their history, as answered: interface 2.4 to 2.7."""
+"""Rows, their evidence and their history, as answered (interface 2.4 to 2.7) and as compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal, NotRequired, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
 from livedata.model.dataset import Schema
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, ObservationId
 from livedata.model.wire import NonNegativeInt, PositiveInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 # JSON is written with integers of 64 bits at most, so none that is larger was ever written.
@@ -37,6 +38,8 @@ Cells = dict[Uuid, Scalar]
 """Field id -> value."""
 MissingReasons = dict[Uuid, MissingReason]
 """Field id -> why the collected cell is null."""
+Reference = tuple[ObservationId, int]
+"""An observation (one page as one Run saw it), and the number of an item on it."""
 
 
 class RowFilter(Struct, frozen=True):
@@ -189,3 +192,36 @@ class RowEdit(Struct, frozen=True):
     request_id: str
     values: Mapping[str, Scalar] | None = None
     reset_field_ids: Sequence[str] | None = None
+
+
+class RowEvidence(NamedTuple):
+    """All cells of a row were read from one item of one page."""
+
+    observation: ObservationId
+    item: int
+
+    def references(self, _position: int) -> Sequence[Reference]:
+        """Where the cell at a position was read, if it was read."""
+        return (self,)
+
+    def all_references(self) -> Iterable[Reference]:
+        """Everything that the row refers to."""
+        return (self,)
+
+
+class CellEvidence(NamedTuple):
+    """Each cell has references of its own; a cell that nobody read has none."""
+
+    by_position: Mapping[int, Sequence[Reference]]
+
+    def references(self, position: int) -> Sequence[Reference]:
+        """Where the cell at a position was read."""
+        return self.by_position.get(position, ())
+
+    def all_references(self) -> Iterable[Reference]:
+        """Everything that the row refers to."""
+        return chain.from_iterable(self.by_position.values())
+
+
+Evidence = RowEvidence | CellEvidence
+NO_EVIDENCE = CellEvidence({})

@@ -15,7 +15,7 @@ from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Run, RunTrace, TraceStep
-from livedata.rules.diagnosis.trace import latest, milliseconds, totals, trace_step
+from livedata.rules.diagnosis.steps import latest, milliseconds, totals, trace_step
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView, viewing
 from livedata.store import runs

@@ -69,7 +69,7 @@ def explain(view: RunView) -> RunExplanation:
 
 def _suggestion(context: RunContext) -> Suggestion | None:
     # Imported here because the parser is heavy, and most Runs are explained without a page.
-    from livedata.rules.explanation.suggestion import suggest
+    from livedata.rules.explanation.mended_source import suggest
 
     return suggest(context)
 

@@ -24,16 +24,19 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.model.row import (
+    CellEvidence,
     CellOverride,
     CellOverrides,
     Cells,
+    Evidence,
     EvidenceRef,
     FieldEvidence,
     MissingReason,
     MissingReasons,
+    Reference,
+    RowEvidence,
     Scalar,
 )
-from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database import codec
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import Fields

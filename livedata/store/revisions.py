@@ -18,8 +18,8 @@ from livedata.model.ids import (
     after,
     new_id,
 )
+from livedata.model.row import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
-from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert

@@ -10,8 +10,8 @@ import pytest
 from livedata.model.diagnosis.explanation import FailedPage, Suggestion
 from livedata.model.diagnosis.recorded_run import CellAtRun, RecordedRun, RowAtRun
 from livedata.model.run import Run
+from livedata.rules.explanation.mended_source import narrower_selector, suggest
 from livedata.rules.explanation.run_context import RunContext
-from livedata.rules.explanation.suggestion import narrower_selector, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from livedata.model.harvest import PageRead, Record
 from livedata.model.ids import RevisionId, RowId
-from livedata.model.row import MissingReason, Presence, RevisionKind, RowStatus, Scalar
-from livedata.rules.changes.evidence import Evidence
+from livedata.model.row import Evidence, MissingReason, Presence, RevisionKind, RowStatus, Scalar
 
 Reasons = dict[int, MissingReason]
 

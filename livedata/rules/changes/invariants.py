@@ -14,9 +14,8 @@ from livedata.extraction.cells import clean, read_cell, row_key
 from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.ids import RevisionId
-from livedata.model.row import TYPES_OF, Scalar
+from livedata.model.row import TYPES_OF, Evidence, Scalar
 from livedata.rules.changes.compare import Cells
-from livedata.rules.changes.evidence import Evidence
 
 REASONS = frozenset({"unknown", "not_found", "not_applicable", "extraction_failed"})
 ORIGINS = {

@@ -1,18 +1,25 @@
-"""The diagnostics of a Run, area by area, whatever kind of Run it is (interface 2.12)."""
+"""The diagnostics of a Run: its areas and their findings, for each kind of Run (interface 2.12)."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeVar
 
+from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.diagnosis.research import research_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,
+    CompletionObservations,
     CostArea,
+    Finding,
     ReconciliationArea,
     RequestArea,
     RunDiagnostics,
     SourcesArea,
+    Stop,
 )
+from livedata.model.problem import Param
 from livedata.model.run import Run
 
 
@@ -69,3 +76,39 @@ def report(kind: Areas[R], recorded: R, cost: CostArea) -> RunDiagnostics:
         "completion": kind.completion(recorded),
         "cost": cost,
     }
+
+
+def completion(
+    run: Run, stop: Stop | None, findings: Iterable[Finding], nothing_recorded: Callable[[], str]
+) -> CompletionArea:
+    """The area of the completion: the end of the Run, and the rule that ended it."""
+    observed: CompletionObservations = {"status": run["status"]}
+    if stop is not None:
+        observed["stop"] = stop
+    if run["error"] is not None:
+        observed["error"] = run["error"]
+    unknowns = [] if stop is not None else [nothing_recorded()]
+    return {"observations": observed, "findings": list(findings), "unknowns": unknowns}
+
+
+def accepted_by_hand(stop: Stop | None) -> bool:
+    """Whether a person accepted the output of a held Run."""
+    return stop is not None and stop["inputs"].get("accepted") == "by hand"
+
+
+LONGEST_MESSAGE: Final = 1000
+
+
+def told(code: str, message: str) -> Finding:
+    """A finding with its message, cut at the length that the wire allows."""
+    return {"code": code.removeprefix("finding."), "message": message[:LONGEST_MESSAGE]}
+
+
+def finding(code: str, page: int | None = None, /, **params: Param) -> Finding:
+    """A finding with its sentence."""
+    return told(code, finding_sentence(code, page, **params))
+
+
+def research_finding(code: str, **params: Param) -> Finding:
+    """A finding that only research has."""
+    return told(code, research_sentence(f"finding.{code}", **params))

@@ -44,7 +44,7 @@ def explain_strangers(context: RunContext) -> Problem | None:
 
 def _leave_out(context: RunContext) -> Remedy:
     # Imported here because the parser is heavy, and few Runs have strangers.
-    from livedata.rules.explanation.suggestion import narrower_selector
+    from livedata.rules.explanation.mended_source import narrower_selector
 
     selector = narrower_selector(context)
     return Remedy("leave_out_by", {"selector": selector}) if selector else Remedy("leave_out")

@@ -9,19 +9,20 @@ from msgspec.structs import replace
 
 from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
-from livedata.model.problem import Problem, Remedy
+from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.rules.changes.guards import KEYS_CHANGED, KEYS_MOVED, MASS_LOSS
+from livedata.rules.changes.keys import another_key
 from livedata.rules.explanation.acceptance import without_output
-from livedata.rules.explanation.explain_drift import (
-    explain_changed_keys,
-    explain_lost_pagination,
-    explain_mass_loss,
-)
-from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
-from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import (
     explain_fields,
     explain_keys,
     explain_strangers,
+)
+from livedata.rules.explanation.explain_page import (
+    end_gone,
+    explain_empty_page,
+    explain_fetch_failure,
+    explain_redirect,
 )
 from livedata.rules.explanation.run_context import (
     PREVIEW,
@@ -44,6 +45,10 @@ _UNEXPLAINED: Final = {
     "check_failed": "cause.check_failed",
 }
 """Stop rule -> the cause that repeats what the Run says of itself."""
+_TAKE: Final = Remedy("accept_loss")
+_WAYS: Final = {"next-link": Remedy("mend_next_link"), "url-pattern": Remedy("mend_end")}
+"""Kind of pagination -> what mends it."""
+_LOSSES: Final = frozenset((MASS_LOSS, KEYS_CHANGED, "evidence.recorded"))
 
 
 def explain(context: RunContext) -> list[Problem]:
@@ -187,6 +192,74 @@ def _shorter(context: RunContext) -> Problem | None:
     return None
 
 
+def _lost_pagination(context: RunContext) -> Problem | None:
+    """The cause of a list that ends too early, if the next link is not gone from every page."""
+    problem, kind = context.problem, context.pagination.get("kind", "none")
+    if problem is None or problem.code != "run.lost_pagination":
+        return None
+    if kind == "next-link" and not links(context.pages):
+        return None
+    way = _WAYS.get(kind, PREVIEW)
+    return replace(
+        problem,
+        code="cause.list_cut_short",
+        evidence=tuple(context.previous_items()),
+        remedies=(way, REVISE, SHOW_PAGE, _TAKE),
+    )
+
+
+def _mass_loss(context: RunContext) -> Problem | None:
+    """The cause of a loss of rows that nothing else explains."""
+    if context.rule != "mass_loss" or not _loses_most(context):
+        return None
+    if context.problem is not None and context.problem.code == KEYS_CHANGED:
+        return _keys_changed(context.problem, _TAKE)
+    seen, own = context.facts.get("seen", []), context.own_words()
+    fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
+    # Another guard held it, or an older version: as many new keys as lost ones.
+    if fresh >= len(seen) / 2:
+        keys = fact("evidence.fresh_keys", fresh=fresh, seen=sum(map(bool, seen)))
+        return cause("cause.keys_changed.counted", [*own, keys], [PREVIEW, _TAKE])
+    return cause("cause.mass_loss", [*own, *context.previous_items()], [_TAKE, PREVIEW])
+
+
+def _changed_keys(context: RunContext) -> Problem | None:
+    """The cause of an accepted Run that found most rows under other keys."""
+    run, before = context.recorded.run, context.before or {}
+    if run["status"] != "succeeded":
+        return None
+    for oddity in context.facts.get("odd", []):
+        if oddity["code"] == KEYS_MOVED:
+            return _keys_changed(problem_of(oddity))
+    new, gone = run["rowDeltas"]["new"], run["rowDeltas"]["gone"]
+    if 2 * gone <= before.get("rowsInTable", 0) or 2 * new < gone:
+        return None
+    keys = fact("evidence.fresh_keys", fresh=new, seen=context.facts.get("rows", 0) - new)
+    return cause("cause.keys_changed.accepted", [keys], [PREVIEW])
+
+
+def _keys_changed(moved: Problem, *remedies: Remedy) -> Problem:
+    """The cause of keys that have moved: which, and which columns would be better ones."""
+    before, now, better = (moved.params[name] for name in ("keys_before", "keys_now", "better"))
+    assert isinstance(before, list)
+    assert isinstance(now, list)
+    assert isinstance(better, list)
+    examples = [
+        fact("evidence.key_moved", before=old, now=new)
+        for old, new in zip(before, now, strict=True)
+    ]
+    ways = another_key([str(name) for name in better], Remedy("stable_key"))
+    return cause("cause.keys_changed", examples, [*ways, *remedies], **moved.params)
+
+
+def _loses_most(context: RunContext) -> bool:
+    """Whether most rows would be gone, which the other guards do not need."""
+    if context.problem is None or context.problem.code in _LOSSES:
+        return True
+    seen = context.facts.get("seen", [])
+    return 2 * sum(map(bool, seen)) < len(seen)
+
+
 # The order is that of the answer: what stopped the Run before it could read comes before what it
 # read, and a mass loss, which can follow from each of the others, comes last.
 _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None]]] = (
@@ -199,8 +272,8 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     explain_strangers,
     explain_keys,
     explain_fields,
-    explain_lost_pagination,
+    _lost_pagination,
     _shorter,
-    explain_mass_loss,
-    explain_changed_keys,
+    _mass_loss,
+    _changed_keys,
 )

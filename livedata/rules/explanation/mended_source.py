@@ -1,17 +1,23 @@
-"""A revised source for a list whose page has changed: what still works stays as it is."""
+"""A revised source for a list whose page has changed: what still works stays as it is.
+
+It reads the known rows on that page, or leaves out the items that are no records.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import declared_read
-from livedata.extraction.lists.groups import ElementGroup
+from livedata.extraction.lists.groups import ElementGroup, groups
+from livedata.extraction.lists.identity.narrowing import asking_contents, leaving_out
 from livedata.extraction.lists.mending import (
     AS_GOOD,
     KnownColumn,
@@ -21,14 +27,17 @@ from livedata.extraction.lists.mending import (
     mend,
 )
 from livedata.extraction.lists.paging import following, leading_to
-from livedata.extraction.lists.survey import Survey
+from livedata.extraction.lists.survey import Survey, survey
+from livedata.extraction.page import Page, PageTooComplex
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
-from livedata.model.diagnosis.explanation import Replacement, Suggestion
+from livedata.extraction.work import TooMuchWork
+from livedata.model.diagnosis.explanation import FailedPage, Replacement, Suggestion
 from livedata.model.harvest import Record
-from livedata.model.recipe import NextLinkPages, Read, Recipe, RecipeField
+from livedata.model.recipe import NextLinkPages, Read, Recipe, RecipeField, compile_recipe
 from livedata.model.row import Scalar
-from livedata.rules.explanation.narrower_items import without_strangers
+from livedata.rules.changes.strangers import strangers_among
+from livedata.rules.explanation.run_context import RunContext
 
 
 class Known(Struct, frozen=True):
@@ -174,3 +183,86 @@ def _mend_link(
     if selector:
         replaced.append(_replacement("pagination", pagination.selector, selector))
         source["pagination"] = {"kind": "next-link", "selector": selector}
+
+
+def without_strangers(
+    survey: Survey, recipe: Recipe, records: Sequence[Record] | None = None
+) -> tuple[str, int] | None:
+    """The item selector that matches just the records of the page, and how many it matches.
+
+    None if all items are records, or no selector does. `records` are the items as the recipe reads
+    them, if that is done already: a page may be read for so long and no longer.
+    """
+    with suppress(TooMuchWork):
+        read = Extractor(recipe).records(survey.page)[0] if records is None else records
+        strangers = {record.number for record in strangers_among(read, recipe)}
+        if strangers:
+            items = enumerate(survey.page.select(parse(recipe.item_selector)), 1)
+            kept = {node.mem_id for number, node in items if number not in strangers}
+            members = [at for at, node in enumerate(survey.nodes) if node.mem_id in kept]
+            # What the page does not show may match too, and has no number in the survey.
+            if len(members) == len(kept):
+                items_named = recipe.item_selector
+                selector = leaving_out(survey, items_named, members, groups(survey))
+                selector = selector or asking_contents(survey, items_named, members)
+                return None if selector is None else (selector, len(members))
+    return None
+
+
+_HTML: Final = "text/html; charset=utf-8"
+_TABLE_TAG: Final = re.compile(r"</?(table|tbody|thead|tfoot|tr|td|th)\b", re.IGNORECASE)
+
+
+def suggest(context: RunContext) -> Suggestion | None:
+    """What is to be read otherwise on the kept page of a Run.
+
+    None if the page was not read, or if it needs nothing else, or shows too few known rows.
+    """
+    page = context.page
+    if page is None or page.counts is None:
+        return None
+    known = _known(context, page)
+    # Of a page that is made to take long, nothing is suggested.
+    with suppress(PageTooComplex, TooMuchWork):
+        mending = mended_source(survey(_parsed(page)), known)
+        if not isinstance(mending, Unmended) and mending.suggestion["replaced"]:
+            return mending.suggestion
+    return None
+
+
+def narrower_selector(context: RunContext) -> str | None:
+    """What itemSelector leaves out the items of the kept page that are no records, if any does."""
+    page = context.page
+    if page is None or page.counts is None:
+        return None
+    recipe = _recipe(context)
+    # Of a page that is made to take long, nothing is suggested.
+    with suppress(PageTooComplex, TooMuchWork):
+        narrower = without_strangers(survey(_parsed(page)), recipe)
+        return None if narrower is None else narrower[0]
+    return None
+
+
+def _recipe(context: RunContext) -> Recipe:
+    return compile_recipe(1, context.source, context.recorded.columns)
+
+
+def _parsed(page: FailedPage) -> Page:
+    markup = page.markup
+    # A part that begins within a table is read as such: else the parser drops its cells.
+    if page.cut and (tag := _TABLE_TAG.search(markup)) and tag[1].lower() != "table":
+        markup = f"<table><tbody><tr><td>{markup}"
+    return Page(markup.encode(), _HTML, page.final_url)
+
+
+def _known(context: RunContext, page: FailedPage) -> Known:
+    recipe = _recipe(context)
+    pages = [each["url"] for each in context.previous_pages]
+    return Known.of_pages(recipe, context.source, _rows(context, recipe), pages, page.number)
+
+
+def _rows(context: RunContext, recipe: Recipe) -> list[list[Scalar]]:
+    """The rows that were present, with what was read for each field of the recipe."""
+    present = [row for row in context.recorded.rows.values() if row.presence == "present"]
+    values = [{cell.field: cell.value for cell in row.cells} for row in present]
+    return [[cells.get(field.id) for field in recipe.fields] for cells in values]

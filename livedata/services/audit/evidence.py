@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from livedata.model.ids import DatasetId, ObservationId, RunId
+from livedata.model.row import NO_EVIDENCE, Evidence, RowEvidence
 from livedata.rules.changes import invariants
-from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, RowEvidence
 from livedata.rules.changes.invariants import Layout, RowVersion, disagrees
 from livedata.services.audit import records
 from livedata.store.audit import observations, streams

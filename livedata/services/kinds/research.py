@@ -24,7 +24,7 @@ from livedata.rules.changes.compare import (
     SeenRecord,
     fill_standing,
 )
-from livedata.rules.diagnosis.trace import trace_step
+from livedata.rules.diagnosis.steps import trace_step
 from livedata.services.run_view import RunView
 from livedata.store.archive_nouns import NOUNS
 from livedata.store.database.backend import Writer

@@ -29,11 +29,15 @@ from livedata.model.research.recipe import SEARCHED, ResearchField, ResearchReci
 from livedata.model.research.record import Merge, ResearchFact
 from livedata.model.run import REFUSALS
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.finding import research_finding
+from livedata.rules.diagnosis.areas import research_finding
 from livedata.rules.diagnosis.research import pages
 from livedata.rules.diagnosis.research.ending import completion
-from livedata.rules.diagnosis.research.pages import ResearchPage, page_uri
-from livedata.rules.diagnosis.research.unknowns import nothing_recorded, unknowns_of_run
+from livedata.rules.diagnosis.research.pages import (
+    ResearchPage,
+    nothing_recorded,
+    page_uri,
+    unknowns_of_run,
+)
 
 __all__ = ["cells", "completion", "reconciliation", "request", "sources"]
 

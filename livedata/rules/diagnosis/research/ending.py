@@ -11,9 +11,9 @@ from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.problem import Param
 from livedata.model.research.answers import CallUsage
-from livedata.rules.diagnosis import ending
-from livedata.rules.diagnosis.finding import finding, research_finding
-from livedata.rules.diagnosis.research.unknowns import nothing_recorded
+from livedata.rules.diagnosis import areas
+from livedata.rules.diagnosis.areas import finding, research_finding
+from livedata.rules.diagnosis.research.pages import nothing_recorded
 
 LIMITS: Final = frozenset({"page_budget", "token_limit", "cost_limit", "deadline"})
 _ENDS: Final[Mapping[str, str]] = {
@@ -28,7 +28,7 @@ _ENDS: Final[Mapping[str, str]] = {
 def completion(recorded: RecordedResearch) -> CompletionArea:
     """The area of the completion."""
     nothing = partial(nothing_recorded, recorded)
-    return ending.completion(recorded.run, recorded.stop, _findings(recorded), nothing)
+    return areas.completion(recorded.run, recorded.stop, _findings(recorded), nothing)
 
 
 def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
     code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(stop["rule"])
     if code and run["error"]:
         yield finding(code, message=run["error"])
-    if ending.accepted_by_hand(stop):
+    if areas.accepted_by_hand(stop):
         yield finding("finding.accepted_by_hand")
 
 

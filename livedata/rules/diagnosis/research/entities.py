@@ -20,14 +20,13 @@ from livedata.model.diagnosis.entities import (
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.rules.diagnosis import entities, losses
 from livedata.rules.diagnosis.losses import MOST_EXAMPLES
-from livedata.rules.diagnosis.research.pages import CUT, count_pages, list_pages
+from livedata.rules.diagnosis.research.pages import CUT, count_pages, list_pages, unknowns_of_run
 from livedata.rules.diagnosis.research.ties import folded
 from livedata.rules.diagnosis.research.traces import (
     ResearchTrace,
     answer_fact,
     trace_entities,
 )
-from livedata.rules.diagnosis.research.unknowns import unknowns_of_run
 
 
 def diagnose(recorded: RecordedResearch, entity: str, field: str | None) -> EntityDiagnosis:

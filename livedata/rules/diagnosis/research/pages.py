@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from msgspec import Struct
 
+from livedata.messages.diagnosis.research import research_sentence
 from livedata.model.diagnosis.diagnostics import SourceCounts
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.research.outcome import PageOutcome
@@ -23,8 +24,6 @@ LOST: Final = frozenset(
     }
 )
 """What a window is lost by, and its page with it: a page counts as a whole or not at all."""
-
-
 CUT: Final = frozenset({"text_cut", "row_cap_reached"})
 """What says that there may be more on a page than what was read of it."""
 
@@ -172,3 +171,38 @@ def page_uri(url: str) -> str:
         return as_uri(url)
     except ValueError:
         return quote(url)
+
+
+def unknowns_of_run(recorded: RecordedResearch) -> Iterator[str]:
+    """What stays open of a Run: pages that were not read whole, and what hides it."""
+    if not recorded.facts:
+        yield nothing_recorded(recorded)
+        return
+    if not recorded.is_over:
+        yield research_sentence("unknown.not_yet")
+    counts = count_pages(list_pages(recorded))
+    for outcome, code in (
+        ("unreadable", "unknown.pages_unreadable"),
+        ("unknown", "unknown.pages_unfinished"),
+        ("unattempted", "unknown.pages_unattempted"),
+    ):
+        pages = counts[outcome]  # type: ignore[literal-required]  # names of it
+        if pages:
+            yield research_sentence(code, pages=pages)
+    for fact_code, code in (
+        ("text_cut", "unknown.pages_cut"),
+        ("row_cap_reached", "unknown.rows_capped"),
+    ):
+        cut = {fact.url for fact in recorded.facts if fact.code == fact_code}
+        if cut:
+            yield research_sentence(code, pages=len(cut))
+    if any(fact.code == "search_failed" for fact in recorded.facts):
+        yield research_sentence("unknown.search_failed")
+
+
+def nothing_recorded(recorded: RecordedResearch) -> str:
+    """The unknown of a Run without facts: none yet, or none any more."""
+    if not recorded.is_over:
+        return research_sentence("unknown.not_yet")
+    # An accepted Run has always recorded some.
+    return research_sentence("unknown.old_facts" if recorded.accepted else "unknown.no_facts")

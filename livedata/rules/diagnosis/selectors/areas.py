@@ -5,7 +5,7 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from livedata.messages.diagnosis.findings import finding_sentence
@@ -18,10 +18,11 @@ from livedata.model.diagnosis.diagnostics import (
     SourceCounts,
     SourcesArea,
 )
-from livedata.model.diagnosis.recorded_run import PageFact, RecordedRun
+from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun
+from livedata.model.problem import Param
 from livedata.model.run import REFUSALS, split_check_id
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.finding import finding
+from livedata.rules.diagnosis.areas import finding
 from livedata.rules.diagnosis.selectors.ending import (
     completion,
     nothing_recorded,
@@ -29,7 +30,6 @@ from livedata.rules.diagnosis.selectors.ending import (
     page_unread,
     rule_of,
 )
-from livedata.rules.diagnosis.selectors.field_findings import field_findings
 
 __all__ = ["cells", "completion", "reconciliation", "request", "sources"]
 
@@ -118,7 +118,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
             *_check(recorded, "extraction", "finding.extraction_failed"),
             *_check(recorded, "minimum-items", "finding.too_few_items"),
             *_check(recorded, "present", "finding.required_field_empty"),
-            *field_findings(recorded),
+            *_field_findings(recorded),
             *odd(recorded, _ODD_CELLS),
         ],
         "unknowns": [],
@@ -230,3 +230,52 @@ def _repeated(recorded: RecordedRun) -> list[Finding]:
             address=recorded.page_url(first["page"]),
         )
     ]
+
+
+def _field_findings(recorded: RecordedRun) -> Iterator[Finding]:
+    """The findings of each field, in the order of the source."""
+    declared = recorded.source["fields"] if isinstance(recorded.source, dict) else []
+    for at, (field, fact) in enumerate(zip(declared, recorded.facts["fields"], strict=False)):
+        yield from _selected(recorded.facts["pages"], at, field)
+        if fact["extractionFailed"]:
+            yield _unreadable(recorded, at, field["name"], fact)
+
+
+def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
+    """The finding of a field whose selector did not match on every item, with its worst page."""
+    items = sum(page["items"] for page in pages)
+    matched = sum(page["matches"][at] for page in pages)
+    if matched >= items:
+        return
+    worst = min(
+        (number for number, page in enumerate(pages, 1) if page["items"]),
+        key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
+    )
+    page, read = pages[worst - 1], field["read"]
+    params: dict[str, Param] = {
+        "field": field["name"],
+        "selector": read.get("selector"),
+        "attribute": read.get("attribute"),
+        "items": items,
+        "address": page["url"],
+    }
+    if matched == 0:
+        yield finding("finding.selector_matched_nothing", worst, **params)
+        return
+    params |= {"matched": matched, "here": page["matches"][at], "items_here": page["items"]}
+    yield finding("finding.selector_matched_some", worst, **params)
+
+
+def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> Finding:
+    params: dict[str, Param] = {
+        "field": name,
+        "unreadable": fact["extractionFailed"],
+        "cells": fact["populated"] + fact["notFound"] + fact["extractionFailed"],
+    }
+    for record in recorded.facts.get("offending", []):
+        text = record.get("cells", {}).get(str(at))
+        if text is not None:
+            page = record["page"]
+            params |= {"item": record["item"], "text": text, "address": recorded.page_url(page)}
+            return finding("finding.cells_unreadable", page, **params)
+    return finding("finding.cells_unreadable", **params)

@@ -10,8 +10,8 @@ from livedata.messages.diagnosis.findings import finding_sentence, oddity_senten
 from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_run import FailureFact, RecordedRun
 from livedata.model.problem import problem_of
-from livedata.rules.diagnosis import ending
-from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding, told
+from livedata.rules.diagnosis import areas
+from livedata.rules.diagnosis.areas import LONGEST_MESSAGE, finding, told
 
 _ENDS: Final = {
     "max_pages": "finding.stopped_by_limit",
@@ -31,7 +31,7 @@ _ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})
 def completion(recorded: RecordedRun) -> CompletionArea:
     """The area of the completion."""
     nothing = partial(nothing_recorded, recorded)
-    return ending.completion(recorded.run, recorded.stop, _findings(recorded), nothing)
+    return areas.completion(recorded.run, recorded.stop, _findings(recorded), nothing)
 
 
 def _findings(recorded: RecordedRun) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _findings(recorded: RecordedRun) -> Iterator[Finding]:
     if code and run["error"]:
         yield finding(code, message=run["error"])
     yield from odd(recorded, _ODD_ENDS)
-    if ending.accepted_by_hand(recorded.stop):
+    if areas.accepted_by_hand(recorded.stop):
         yield finding("finding.accepted_by_hand")
 
 
