@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.seen import Lists, find_lists
+from livedata.extraction.lists.page_lists import Lists, find_lists
 from livedata.extraction.page import Page, PageTooComplex
 from livedata.model.harvest import Harvest
 from livedata.model.recipe import Recipe, Render

@@ -22,8 +22,8 @@ from livedata.cli.source.template import (
     write_new,
     write_template,
 )
+from livedata.extraction.lists.page_lists import Lists
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import Lists
 from livedata.extraction.work import TooMuchWork
 from livedata.hints import SOURCE_FILE, Subject, machine_hints
 from livedata.messages.templates import plural

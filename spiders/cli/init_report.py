@@ -13,8 +13,8 @@ from livedata.cli.output.tables import print_table
 from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
-from livedata.extraction.lists.seen import Lists, SeenList
 from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural

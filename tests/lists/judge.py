@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
+from livedata.extraction.lists.page_lists import Lists, find_lists
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
 from spiders.cli.lists.proving import declare

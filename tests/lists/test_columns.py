@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.page_lists import Lists, find_lists
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 from livedata.model.harvest import Record

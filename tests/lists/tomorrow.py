@@ -19,8 +19,8 @@ import click
 from msgspec import Struct
 
 from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.proposal import MOST_RECORDS, propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse

@@ -174,7 +174,7 @@ class Naming:
             length = survey.held(survey.texts, number)
             near = [number, *islice(survey.above(number), _AROUND)]
             near += [n for n in survey.below(number) if survey.held(survey.texts, n) == length]
-            struck += any(survey.looks[each].is_struck for each in near)
+            struck += any(survey.signatures[each].is_struck for each in near)
         return struck > _MOST_ALIKE * len(field.elements)
 
     def _own(self, field: Field) -> str:
@@ -188,7 +188,7 @@ class Naming:
         return ""
 
     def _tag(self, field: Field) -> str:
-        tags = Counter(self._survey.looks[number].tag for number in field.elements.values())
+        tags = Counter(self._survey.signatures[number].tag for number in field.elements.values())
         return tags.most_common(1)[0][0]
 
     def _once(self, name: str) -> str:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.identity.natures import is_price
-from livedata.extraction.lists.looks import GENERATED, ElementSignature, named_options
+from livedata.extraction.lists.signatures import GENERATED, ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
@@ -40,7 +40,6 @@ _INDEX: Final = 2.0
 _HEADED: Final = 0.5
 """A cell by its header survives a new column, and says what it is."""
 _LONGEST_HEADER: Final = 100
-
 _LONGEST: Final = 100
 _SHARED: Final = 0.5
 """What so many records have beside the part that is meant is another part, and no form of it."""
@@ -71,7 +70,7 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     costs: dict[str, float] = {}
     named: dict[ElementSignature, list[tuple[str, float]]] = {}
     # A record may have such a place itself, and tomorrow another one has it.
-    places = tuple({_place_of(survey.looks[member]) for member in sample})
+    places = tuple({_place_of(survey.signatures[member]) for member in sample})
     for record, member in enumerate(sample):
         names: dict[int, list[tuple[str, float]]] = {member: _names(survey, member, named)[:2]}
         for number in islice(survey.shown_below(member), MOST_BELOW):
@@ -117,35 +116,38 @@ def varied(survey: Survey, members: Sequence[int], most: int) -> list[int]:
 def _making(survey: Survey, member: int) -> int:
     """A number that is the same for members that are made alike."""
     below = survey.below(member)[:_MOST_MADE]
-    return hash(tuple((survey.parents[n] - member, survey.looks[n].name) for n in below))
+    return hash(tuple((survey.parents[n] - member, survey.signatures[n].name) for n in below))
 
 
 def _names(
     survey: Survey, number: int, named: dict[ElementSignature, list[tuple[str, float]]]
 ) -> list[tuple[str, float]]:
     """The compounds that name an element, with what each costs."""
-    look = survey.looks[number]
-    options = named.get(look)
+    signature = survey.signatures[number]
+    options = named.get(signature)
     if options is None:
-        bare = 0.6 if look.tag in _TELLING else 1.1 if look.tag == "a" else 1.7
-        options = named[look] = [*named_options(look)[:4], (look.bare, bare)]
-    return [*options, *_derived(survey, number, look)]
+        bare = 0.6 if signature.tag in _TELLING else 1.1 if signature.tag == "a" else 1.7
+        options = named[signature] = [*named_options(signature)[:4], (signature.bare, bare)]
+    return [*options, *_derived(survey, number, signature)]
 
 
-def _derived(survey: Survey, number: int, look: ElementSignature) -> Iterator[tuple[str, float]]:
+def _derived(
+    survey: Survey, number: int, signature: ElementSignature
+) -> Iterator[tuple[str, float]]:
     """The compounds with attributes that livedata derives from the tree."""
-    if number in survey.derived and look.tag != "tr":
+    if number in survey.derived and signature.tag != "tr":
         name, value = survey.derived[number]
         if 0 < len(value) <= _LONGEST_HEADER:
-            yield to_css(Compound(look.tag, (), (), (AttributeTest(name, "=", value),))), _HEADED
+            asked = Compound(signature.tag, (), (), (AttributeTest(name, "=", value),))
+            yield to_css(asked), _HEADED
     index = survey.indexes[number]
     if index <= _MOST_INDEX:
-        yield f'{_place_of(look)}{index}"]', _INDEX + index / 50
+        yield f'{_place_of(signature)}{index}"]', _INDEX + index / 50
 
 
-def _place_of(look: ElementSignature) -> str:
+def _place_of(signature: ElementSignature) -> str:
     """A compound for the place of an element among its siblings, up to the number."""
-    return f'{look.bare}[livedata-index="'
+    return f'{signature.bare}[livedata-index="'
 
 
 _MOST_INDEX: Final = 30
@@ -187,8 +189,8 @@ def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> l
 
 def _worth(survey: Survey, field: Field, records: int) -> float:
     """Rises with how many records have it and how alike its elements are, falls with its cost."""
-    looks = Counter(survey.looks[number].name for number in field.elements.values())
-    alike = looks.most_common(1)[0][1] / len(field.elements)
+    signatures = Counter(survey.signatures[number].name for number in field.elements.values())
+    alike = signatures.most_common(1)[0][1] / len(field.elements)
     fill = len(field.elements) / records
     lasting = 0.5 if field.cost < GENERATED else 1.0
     return math.sqrt(fill) * alike * alike / math.pow(0.5 + field.cost, lasting)
@@ -222,13 +224,13 @@ class _Mixtures:
         self._places[member] = 0
         for number in numbers:
             above = self._places.get(self._survey.parents[number], -1)
-            look = self._survey.looks[number]
+            signature = self._survey.signatures[number]
             # The cells of a row are its columns, however alike they look.
-            cell = self._survey.indexes[number] if look.tag in {"td", "th"} else 0
-            key = (above, look.name, cell)
+            cell = self._survey.indexes[number] if signature.tag in {"td", "th"} else 0
+            key = (above, signature.name, cell)
             place = self._places[number] = self._numbers.setdefault(key, len(self._numbers) + 1)
             self._having[place].add(record)
-            if self._survey.looks[number].is_struck or self._survey.parents[number] in self._struck:
+            if signature.is_struck or self._survey.parents[number] in self._struck:
                 self._struck.add(number)
 
     def are_mixed(self, elements: Sequence[int]) -> bool:

@@ -1,8 +1,8 @@
 """Groups of elements that one selector names: every element votes for the selectors that name it.
 
 So each group has a selector within the supported subset, and its members are known. Elements of
-one look in one surrounding vote together, so a page takes as long as it is varied, not as it is
-long.
+one signature in one surrounding vote together, so a page takes as long as it is varied, not as it
+is long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.extraction.lists.looks import ElementSignature, named_options
+from livedata.extraction.lists.signatures import ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
 
@@ -55,8 +55,8 @@ class ElementGroup(Struct, frozen=True, eq=False):
 _Kind = tuple[
     ElementSignature, ElementSignature | None, ElementSignature | None, ElementSignature | None, str
 ]
-"""The look of an element, its parent, its grandparent, and the nearest above that has a name; of a
-table row also of which kind it is."""
+"""The signature of an element, its parent, its grandparent, and the nearest above that has a name;
+of a table row also of which kind it is."""
 
 
 def groups(survey: Survey) -> list[ElementGroup]:
@@ -92,45 +92,46 @@ def _is_wide(selector: str) -> bool:
 
 def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
     kinds: defaultdict[_Kind, list[int]] = defaultdict(list)
-    looks, parents = survey.looks, survey.parents
+    signatures, parents = survey.signatures, survey.parents
     anchors: list[ElementSignature | None] = []
-    for number, look in enumerate(looks):
+    for number, signature in enumerate(signatures):
         parent = parents[number]
         anchor = None
         above = grand = None
         if parent >= 0:
-            above = looks[parent]
+            above = signatures[parent]
             anchor = above if _anchors(above) else anchors[parent]
-            grand = looks[parents[parent]] if parents[parent] >= 0 else None
+            grand = signatures[parents[parent]] if parents[parent] >= 0 else None
         anchors.append(anchor)
-        if look.tag not in _NEVER:
+        if signature.tag not in _NEVER:
             kinds[
-                look,
+                signature,
                 above,
                 grand,
                 anchor,
-                survey.derived.get(number, _NONE)[1] if look.tag == "tr" else "",
+                survey.derived.get(number, _NONE)[1] if signature.tag == "tr" else "",
             ].append(number)
     return list(kinds.items())
 
 
-def _anchors(look: ElementSignature) -> bool:
-    """Whether a look names one place on the page: what is below may be named by it."""
-    return bool(look.id) or look.tag == "main"
+def _anchors(signature: ElementSignature) -> bool:
+    """Whether a signature names one place on the page: what is below may be named by it."""
+    return bool(signature.id) or signature.tag == "main"
 
 
 def _selectors(
-    look: ElementSignature,
+    signature: ElementSignature,
     parent: ElementSignature | None,
     grand: ElementSignature | None,
     anchor: ElementSignature | None,
     row: str,
 ) -> Iterator[tuple[str, float]]:
-    bare = _COMMON_BARE if look.tag in _COMMON else _ROW if look.tag in {"tr", "table"} else _BARE
-    own = [(look.bare, bare), *named_options(look)[:5]]
+    row_like = signature.tag in {"tr", "table"}
+    bare = _COMMON_BARE if signature.tag in _COMMON else _ROW if row_like else _BARE
+    own = [(signature.bare, bare), *named_options(signature)[:5]]
     if row == "data":
         own.append(('tr[livedata-row="data"]', _ROW + 0.1))
-        if look.classes:
+        if signature.classes:
             own.append(("tr[class]", 1.3))
     contexts = [("", 0.0)]
     if parent is not None:
@@ -151,9 +152,9 @@ def _selectors(
             yield before + compound, cost + more
 
 
-def _context_names(look: ElementSignature) -> list[tuple[str, float]]:
-    named = [(f"#{look.id}", 0.5)] if look.id else []
-    return [*named, (look.bare, 0.3), *named_options(look)[:3]]
+def _context_names(signature: ElementSignature) -> list[tuple[str, float]]:
+    named = [(f"#{signature.id}", 0.5)] if signature.id else []
+    return [*named, (signature.bare, 0.3), *named_options(signature)[:3]]
 
 
 def _nested(survey: Survey, members: list[int]) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urldefrag, urlsplit
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.looks import UTILITY, ElementSignature, named_options
+from livedata.extraction.lists.signatures import UTILITY, ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.page import Page
@@ -145,8 +145,8 @@ def numbered(survey: Survey, members: Sequence[int]) -> NumberedPages | None:
 def _links(survey: Survey) -> Iterator[tuple[int, str]]:
     page, here = survey.page, _plain(survey.page.url)
     count = 0
-    for number, look in enumerate(survey.looks):
-        if look.tag != "a" or count >= MOST_LINKS:
+    for number, signature in enumerate(survey.signatures):
+        if signature.tag != "a" or count >= MOST_LINKS:
             continue
         count += 1
         url = page.attribute(survey.nodes[number], "href") or ""
@@ -173,12 +173,12 @@ def _score(survey: Survey, number: int, url: str) -> float:
         score += 1.5
     names = " ".join(filter(None, (attributes.get("class"), attributes.get("id"))))
     hints = " ".join(filter(None, (attributes.get("title"), attributes.get("aria-label"))))
-    around = [survey.looks[up] for up in list(survey.above(number))[:4]]
+    around = [survey.signatures[up] for up in list(survey.above(number))[:4]]
     near = " ".join(name for name, _ in (around[0].classes if around else ()))
     score += 1.5 * bool(NEXT & set(_WORDS.findall(_apart(names))))
     score += 1.5 * bool(NEXT & set(_WORDS.findall(hints.lower())))
     score += 1.0 * bool(NEXT & set(_WORDS.findall(_apart(near))))
-    score += 0.7 * any(_PAGER.search(name) for look in around for name in _said(look))
+    score += 0.7 * any(_PAGER.search(name) for signature in around for name in _said(signature))
     same = _shape(url) == _shape(survey.page.url)
     if "next" in (attributes.get("rel") or "").lower().split():
         score += 2.0 if same else 0.3
@@ -199,10 +199,10 @@ def _apart(names: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", names).lower()
 
 
-def _said(look: ElementSignature) -> Iterator[str]:
-    yield look.id
-    yield look.role
-    yield from (name for name, _ in look.classes)
+def _said(signature: ElementSignature) -> Iterator[str]:
+    yield signature.id
+    yield signature.role
+    yield from (name for name, _ in signature.classes)
 
 
 def _shape(url: str) -> tuple[str, str, frozenset[str]]:
@@ -257,7 +257,7 @@ def _selector(survey: Survey, number: int) -> str:
 
 def _options(survey: Survey, number: int) -> Iterator[tuple[str, float]]:
     attributes = survey.nodes[number].attributes
-    own = list(named_options(survey.looks[number])[:4])
+    own = list(named_options(survey.signatures[number])[:4])
     for name, cost in (("rel", 0.8), ("title", 1.6), ("aria-label", 1.6)):
         value = attributes.get(name)
         if value and len(value) < 40 and not any(letter.isdigit() for letter in value):
@@ -265,13 +265,16 @@ def _options(survey: Survey, number: int) -> Iterator[tuple[str, float]]:
             own.append(
                 (to_css(Compound("a", (), (), (AttributeTest(name, operator, value),))), cost)
             )
-    if survey.looks[number].id:
-        own.append((f"#{survey.looks[number].id}", 0.9))
+    if survey.signatures[number].id:
+        own.append((f"#{survey.signatures[number].id}", 0.9))
     yield from own
     above = list(survey.above(number))[:3]
     for depth, up in enumerate(above):
-        look = survey.looks[up]
-        names = [*named_options(look)[:4], *([(f"#{look.id}", 0.6)] if look.id else [])]
+        signature = survey.signatures[up]
+        names = [
+            *named_options(signature)[:4],
+            *([(f"#{signature.id}", 0.6)] if signature.id else []),
+        ]
         for outer, cost in names:
             joint = " > " if depth == 0 else " "
             for inner, more in [*own, ("a", 1.0)]:
@@ -286,13 +289,13 @@ def end_selectors(past: Page, others: Sequence[Page], records: str) -> list[str]
     try:
         if past.select(parse(records)):
             return []
-        looks = dict.fromkeys(survey(past).looks)
+        signatures = dict.fromkeys(survey(past).signatures)
         options = {
             selector: cost
-            for look in looks
+            for signature in signatures
             for selector, cost in [
-                *named_options(look),
-                *([(f"#{look.id}", 1.0)] if look.id else []),
+                *named_options(signature),
+                *([(f"#{signature.id}", 1.0)] if signature.id else []),
             ]
             if cost < UTILITY
         }

@@ -87,7 +87,7 @@ def _links(survey: Survey, record: int) -> Mapping[str, float]:
     """The addresses of a record, each with how much of it leads there."""
     weights: dict[str, float] = {}
     for number in (record, *survey.below(record)):
-        if survey.looks[number].tag != "a":
+        if survey.signatures[number].tag != "a":
             continue
         address = survey.page.attribute(survey.nodes[number], "href")
         if not address or not address.startswith(("http:", "https:")):
@@ -110,13 +110,13 @@ def _weight(survey: Survey, record: int, number: int, address: str) -> float:
 def _is_amid(survey: Survey, number: int) -> bool:
     """Whether a link is a word of a sentence, such as one to what a text speaks of."""
     length, around = survey.held(survey.texts, number), survey.own_texts[survey.parents[number]]
-    return survey.looks[number].tag == "a" and around > max(_LONG, _TIMES * length)
+    return survey.signatures[number].tag == "a" and around > max(_LONG, _TIMES * length)
 
 
 def _is_headed(survey: Survey, record: int, number: int) -> bool:
     """Whether an element of a record is in a heading, or has one."""
     around = _up_to(survey, record, number)
-    return any(survey.looks[n].tag in _HEADINGS for n in (*around, *survey.below(number)))
+    return any(survey.signatures[n].tag in _HEADINGS for n in (*around, *survey.below(number)))
 
 
 def _up_to(survey: Survey, record: int, number: int) -> Iterator[int]:
@@ -157,7 +157,7 @@ def _title_weight(survey: Survey, record: int, number: int, main: str | None) ->
     inside = (n for n in survey.below(number) if survey.held(survey.texts, n) >= _ALL * length)
     best = 0.0
     for near in (*_up_to(survey, record, number), *inside):
-        tag = survey.looks[near].tag
+        tag = survey.signatures[near].tag
         if tag in _HEADINGS:
             return 2.0
         if main and tag == "a" and survey.page.attribute(survey.nodes[near], "href") == main:

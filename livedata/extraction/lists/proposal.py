@@ -17,9 +17,9 @@ from livedata.extraction.lists.columns import ListColumn, columns
 from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
+from livedata.extraction.lists.page_lists import Lists, SeenList, having, parts, trimmed
 from livedata.extraction.lists.paging import Following, NumberedPages, following, numbered
 from livedata.extraction.lists.readings import readings
-from livedata.extraction.lists.seen import Lists, SeenList, having, parts, trimmed
 from livedata.extraction.lists.shifts import shifted
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.whole_texts import counters

@@ -81,10 +81,10 @@ def _inner_codes(
         one.attribute == "href" and len(set(one.values.values())) == records for one in kept
     )
     for field in fields:
-        look = survey.looks[next(iter(field.elements.values()))]
+        signature = survey.signatures[next(iter(field.elements.values()))]
         if not field.selector or len(field.elements) < records:
             continue
-        for attribute in (*look.data, *(() if leads else ("id",))):
+        for attribute in (*signature.data, *(() if leads else ("id",))):
             if not is_code(_plain(attribute)):
                 continue
             values = _attribute_values(survey, field, attribute)
@@ -130,8 +130,8 @@ def _is_name(survey: Survey, field: Field, records: int) -> bool:
     """Whether its elements are called names, one in each record: of a function, in its line."""
     if len(field.elements) < records:
         return False
-    look = survey.looks[next(iter(field.elements.values()))]
-    return any("name" in _APART.split(name.lower()) for name, _ in look.classes)
+    signature = survey.signatures[next(iter(field.elements.values()))]
+    return any("name" in _APART.split(name.lower()) for name, _ in signature.classes)
 
 
 def _amid_words(survey: Survey, field: Field) -> bool:
@@ -142,7 +142,7 @@ def _amid_words(survey: Survey, field: Field) -> bool:
         # What a text begins with may be its title.
         amid += (
             survey.own_texts[around] > max(_SENTENCE, 3 * survey.held(survey.texts, number))
-            and survey.looks[number].tag not in APART
+            and survey.signatures[number].tag not in APART
             and not _begins(survey, around, number)
         )
     return amid > 0.5 * len(field.elements)
@@ -154,16 +154,16 @@ def _begins(survey: Survey, around: int, number: int) -> bool:
 
 def tag_of(survey: Survey, field: Field) -> str:
     """The tag of most elements of a field."""
-    tags = Counter(survey.looks[number].tag for number in field.elements.values())
+    tags = Counter(survey.signatures[number].tag for number in field.elements.values())
     return tags.most_common(1)[0][0]
 
 
 def _attributes(survey: Survey, field: Field, tag: str) -> Iterator[str]:
     # Scripts follow the addresses of other elements than links too.
     yield from _ATTRIBUTES.get(tag, ("href",))
-    look = survey.looks[next(iter(field.elements.values()))]
+    signature = survey.signatures[next(iter(field.elements.values()))]
     if not field.selector:
-        yield from (*look.data, "id", *([TERM] if look.tag == "dd" else ()))
+        yield from (*signature.data, "id", *([TERM] if signature.tag == "dd" else ()))
 
 
 def _is_dated(survey: Survey, field: Field) -> bool:
@@ -187,7 +187,7 @@ def _is_leaf(survey: Survey, field: Field) -> bool:
     elements = list(field.elements.values())[:20]
     leaves = sum(
         survey.ends[n] - n < 40
-        and not any(survey.looks[i].tag in APART for i in survey.shown_below(n))
+        and not any(survey.signatures[i].tag in APART for i in survey.shown_below(n))
         and not _is_several(survey, n)
         for n in elements
     )
@@ -198,14 +198,14 @@ def _is_several(survey: Survey, number: int) -> bool:
     """Whether an element has no text of its own, and several elements in it have."""
     if survey.own_texts[number]:
         return False
-    if survey.looks[number].tag in _WHOLE and not _is_changed(survey, number):
+    if survey.signatures[number].tag in _WHOLE and not _is_changed(survey, number):
         return False
     return sum(survey.own_texts[below] > 0 for below in survey.shown_below(number)) > 1
 
 
 def _is_changed(survey: Survey, number: int) -> bool:
     """Whether a part of an element has a line through it: what was there stands beside what is."""
-    struck = (below for below in survey.shown_below(number) if survey.looks[below].is_struck)
+    struck = (below for below in survey.shown_below(number) if survey.signatures[below].is_struck)
     return any(
         survey.held(survey.texts, below) < survey.held(survey.texts, number) for below in struck
     )

@@ -72,9 +72,9 @@ def _placed(survey: Survey, one: Reading) -> _Placed:
 
 
 def _around(survey: Survey, number: int) -> tuple[int, int]:
-    parent, tag = survey.parents[number], survey.looks[number].tag
+    parent, tag = survey.parents[number], survey.signatures[number].tag
     below = survey.below(parent)
-    count = sum(survey.parents[n] == parent and survey.looks[n].tag == tag for n in below)
+    count = sum(survey.parents[n] == parent and survey.signatures[n].tag == tag for n in below)
     return parent, count
 
 
@@ -85,7 +85,7 @@ def _is_now_a_link(survey: Survey, one: _Placed) -> bool:
     """
     linked: dict[bool, list[int]] = {True: [], False: []}
     for record, number in one.reading.field.elements.items():
-        if record in one.around and survey.looks[number].tag != "a":
+        if record in one.around and survey.signatures[number].tag != "a":
             words = survey.held(survey.texts, number)
             linked[survey.held(survey.linked, number) == words > 0].append(record)
     fewer, more = sorted(linked.values(), key=len)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from livedata.extraction.derived_names import HEADER, ROW, TERM
-from livedata.extraction.lists.looks import ElementSignature, Looks
+from livedata.extraction.lists.signatures import ElementSignature, Signatures
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import Hidden, names
@@ -51,7 +51,7 @@ class Survey(Struct, frozen=True):
 
     page: Page
     nodes: Sequence[LexborNode]
-    looks: Sequence[ElementSignature]
+    signatures: Sequence[ElementSignature]
     parents: Sequence[int]
     ends: Sequence[int]
     indexes: Sequence[int]
@@ -107,7 +107,7 @@ def survey(page: Page) -> Survey:
     return Survey(
         page,
         walk.nodes,
-        walk.looks,
+        walk.signatures,
         walk.parents,
         ends,
         walk.indexes,
@@ -117,8 +117,8 @@ def survey(page: Page) -> Survey:
         walk.hidden,
         texts,
         linked,
-        list(accumulate((look.tag == "a" for look in walk.looks), initial=0)),
-        list(accumulate((look.tag == "img" for look in walk.looks), initial=0)),
+        list(accumulate((signature.tag == "a" for signature in walk.signatures), initial=0)),
+        list(accumulate((signature.tag == "img" for signature in walk.signatures), initial=0)),
         matcher,
     )
 
@@ -128,14 +128,14 @@ class _Walk:
 
     def __init__(self, hidden: Hidden) -> None:
         self.nodes: list[LexborNode] = []
-        self.looks: list[ElementSignature] = []
+        self.signatures: list[ElementSignature] = []
         self.parents: list[int] = []
         self.indexes: list[int] = []
         self.own_texts: list[int] = []
         self.derived: dict[int, tuple[str, str]] = {}
         self.hidden: set[int] = set()
         self._hidden = hidden
-        self._looks = Looks()
+        self._signatures = Signatures()
         self._numbers: dict[int, int] = {}
         self._counts: dict[tuple[int, str], int] = {}
 
@@ -152,7 +152,7 @@ class _Walk:
 
     def _add(self, node: LexborNode, tag: str, parent: int) -> None:
         number, attributes = len(self.nodes), node.attributes
-        look = self._looks.of(tag, attributes)
+        signature = self._signatures.of(tag, attributes)
         if tag in _DERIVED and (value := attributes.get(_DERIVED[tag])):
             self.derived[number] = _DERIVED[tag], value
         self._numbers[node.mem_id] = number
@@ -161,7 +161,7 @@ class _Walk:
         index = self._counts.get((parent, tag), 0) + 1
         self._counts[parent, tag] = index
         self.nodes.append(node)
-        self.looks.append(look)
+        self.signatures.append(signature)
         self.parents.append(parent)
         self.indexes.append(index)
         self.own_texts.append(0)
@@ -186,8 +186,8 @@ def _ends(parents: Sequence[int]) -> list[int]:
 def _linked(walk: _Walk) -> Iterator[int]:
     """The length of the text of each element that stands in a link."""
     inside: list[bool] = []
-    for look, parent in zip(walk.looks, walk.parents, strict=True):
-        inside.append(look.tag == "a" or (parent >= 0 and inside[parent]))
+    for signature, parent in zip(walk.signatures, walk.parents, strict=True):
+        inside.append(signature.tag == "a" or (parent >= 0 and inside[parent]))
     return (own if link else 0 for own, link in zip(walk.own_texts, inside, strict=True))
 
 
@@ -201,8 +201,12 @@ def _aside(
     """
     said = [text - link for text, link in zip(texts, linked, strict=True)]
     aside: list[bool] = []
-    for number, (look, parent) in enumerate(zip(walk.looks, walk.parents, strict=True)):
+    for number, (signature, parent) in enumerate(zip(walk.signatures, walk.parents, strict=True)):
         most = said[ends[number]] - said[number] > _MOST * said[-1]
-        edge = look.tag in _ASIDE or look.role in _ASIDE_ROLES or (look.is_boilerplate and not most)
+        edge = (
+            signature.tag in _ASIDE
+            or signature.role in _ASIDE_ROLES
+            or (signature.is_boilerplate and not most)
+        )
         aside.append(edge or (parent >= 0 and aside[parent]))
     return aside

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from livedata.extraction.lists.page_lists import Lists
 from livedata.extraction.lists.ranking.kinds import Kind
-from livedata.extraction.lists.seen import Lists
 from livedata.messages.render import sentence
 from livedata.model.problem import Problem
 

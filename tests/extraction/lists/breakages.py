@@ -20,8 +20,8 @@ from selectolax.lexbor import LexborNode
 
 from livedata.extraction.lists.keys import Key
 from livedata.extraction.lists.mending import Unmended
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.proposal import propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
@@ -36,7 +36,7 @@ from spiders.cli.lists.proving import declare
 from spiders.cli.trial import trial_recipe
 from tests.extraction.lists.pages import NAMES, cards
 from tests.extraction.lists.test_columns import rows
-from tests.extraction.lists.test_seen import block, hashed
+from tests.extraction.lists.test_page_lists import block, hashed
 
 REAL: Final = Path(__file__).parents[2] / "pages"
 URL: Final = "https://site.example/list"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from livedata.extraction.lists.page_lists import Lists, find_lists
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.page import Page
 
 URL = "https://shop.example/list"

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from livedata.extraction.lists.keys import Key
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.proposal import propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork

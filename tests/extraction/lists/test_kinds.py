@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.extraction.lists.seen import find_lists
+from livedata.extraction.lists.page_lists import find_lists
 from tests.extraction.lists.pages import NAMES, cards, lists_of
 from tests.lists.gold import every_page
 

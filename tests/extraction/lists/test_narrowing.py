@@ -56,7 +56,8 @@ def test_links_are_named_by_the_elements_that_they_stand_right_in(
     links = f"{''.join(f'<li><a href=/{name}>{name}</a>' for name in NAMES)}<aside>"
     looked = survey(page_of(f"<ul class=ours>{links}</aside></ul>"))
     tag = selector.split()[-1]
-    members = [at for at, look in enumerate(looked.looks) if look.tag == tag][-len(NAMES) :]
+    tagged = [at for at, shown in enumerate(looked.signatures) if shown.tag == tag]
+    members = tagged[-len(NAMES) :]
     closer = narrowed(looked, selector, members)
     assert closer == expected
     tomorrow = page_of(f"<ul class=ours>{links}<a href=/buy>Buy our things</a></aside></ul>")

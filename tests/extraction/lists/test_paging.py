@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.paging import NumberedPages
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
 from tests.extraction.lists.pages import cards
 

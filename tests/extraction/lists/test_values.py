@@ -8,8 +8,8 @@ import pytest
 
 from livedata.extraction.derived_names import UNNUMBERED
 from livedata.extraction.lists.keys import Key, titles
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
 from tests.extraction.lists.pages import NAMES, proposed
 

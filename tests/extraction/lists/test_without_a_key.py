@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from livedata.extraction.lists.keys import Key, NoKey
+from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import propose
-from livedata.extraction.lists.seen import Lists, SeenList
 from tests.extraction.lists.pages import NAMES, lists_of
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from livedata.extraction.derived_names import CELLS, HAS
 from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.identity.natures import is_code
-from livedata.extraction.lists.looks import PLAIN
+from livedata.extraction.lists.signatures import PLAIN
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import steps_to_css, to_css
 from livedata.extraction.selectors import MAX_LENGTH, AttributeTest, Compound, parse
@@ -60,7 +60,7 @@ def asking_contents(survey: Survey, selector: str, records: Sequence[int]) -> st
 
     None if none does, or if they hold words: what is in those only says how they are written.
     """
-    if not _OF_WORDS.isdisjoint(survey.looks[record].tag for record in records):
+    if not _OF_WORDS.isdisjoint(survey.signatures[record].tag for record in records):
         return None
     shared = set.intersection(*({*contents(survey, record)} for record in records))
     tests = (test for test in contents(survey, records[0]) if test in shared)
@@ -70,8 +70,8 @@ def asking_contents(survey: Survey, selector: str, records: Sequence[int]) -> st
 def contents(survey: Survey, number: int) -> Mapping[AttributeTest, None]:
     """What can be asked of an element: how many cells it has if it is a row, and each tag in it."""
     below = survey.below(number)
-    tests = [AttributeTest(HAS, "~=", survey.looks[inner].tag) for inner in below]
-    if survey.looks[number].tag == "tr":
+    tests = [AttributeTest(HAS, "~=", survey.signatures[inner].tag) for inner in below]
+    if survey.signatures[number].tag == "tr":
         cells = sum(survey.parents[inner] == number for inner in below)
         tests.insert(0, AttributeTest(CELLS, "=", str(cells)))
     return dict.fromkeys(tests)
@@ -96,7 +96,7 @@ def _matching(survey: Survey, candidates: Iterable[str], members: Sequence[int])
 
 def _within(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
     """The selector with the tag of what all members are in: `ul.all li > a` for `ul.all a`."""
-    tags = {survey.looks[survey.parents[member]].tag for member in members}
+    tags = {survey.signatures[survey.parents[member]].tag for member in members}
     around, _, inmost = selector.rpartition(" ")
     if len(tags) == 1 and around:
         yield f"{around} {tags.pop()} > {inmost}"
@@ -104,17 +104,17 @@ def _within(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[s
 
 def _closer(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
     """The selector with each class of all members that lasts, then with their identifiers."""
-    looks = {survey.looks[member] for member in members}
+    signatures = {survey.signatures[member] for member in members}
     classes = set.intersection(
-        *({name for name, cost in look.classes if cost <= PLAIN} for look in looks)
+        *({name for name, cost in signature.classes if cost <= PLAIN} for signature in signatures)
     )
-    ordered = [name for name, _ in survey.looks[members[0]].classes if name in classes]
+    ordered = [name for name, _ in survey.signatures[members[0]].classes if name in classes]
     asked = [
         Compound(None, (), (name,), ())
         for name in ordered
         if name.replace("-", "").replace("_", "").isalnum()
     ]
-    data = set.intersection(*(set(look.data) for look in looks))
+    data = set.intersection(*(set(signature.data) for signature in signatures))
     tests = [name for name in sorted(data) if is_code(name[5:].replace("-", "_"))]
     if all(survey.nodes[member].attributes.get("id") for member in members):
         tests.append("id")
@@ -125,7 +125,7 @@ def _closer(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[s
 def _whole_class(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
     """The selector with the attribute class of its elements, if all members have the same."""
     written = {survey.nodes[member].attributes.get("class") for member in members}
-    tags = {survey.looks[member].tag for member in members}
+    tags = {survey.signatures[member].tag for member in members}
     value = written.pop() if len(written) == len(tags) == 1 else None
     if value:
         *outer, inmost = parse(selector).steps

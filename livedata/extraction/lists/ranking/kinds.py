@@ -89,24 +89,25 @@ def contents(survey: Survey) -> Contents:
     """What the elements of a page hold."""
     asking = [_asks(survey, number) for number in range(len(survey))]
     written = sum(
-        asks and look.tag != "select" for asks, look in zip(asking, survey.looks, strict=True)
+        asks and signature.tag != "select"
+        for asks, signature in zip(asking, survey.signatures, strict=True)
     )
     signs_in = any(
-        look.tag == "input" and _type(survey, number) == "password"
-        for number, look in enumerate(survey.looks)
+        signature.tag == "input" and _type(survey, number) == "password"
+        for number, signature in enumerate(survey.signatures)
     )
     return Contents(
         _sums(own if own > _LONG else 0 for own in survey.own_texts),
         _sums(_code(survey)),
         _sums(asking),
-        _sums(look.tag in _HEADINGS for look in survey.looks),
+        _sums(signature.tag in _HEADINGS for signature in survey.signatures),
         written >= _SEVERAL or (signs_in and written > 1),
     )
 
 
 def _asks(survey: Survey, number: int) -> bool:
     """Whether an element is one that a person writes in, or chooses from."""
-    tag = survey.looks[number].tag
+    tag = survey.signatures[number].tag
     return tag in _CONTROLS and (tag != "input" or _type(survey, number) not in _UNWRITTEN)
 
 
@@ -117,8 +118,8 @@ def _type(survey: Survey, number: int) -> str:
 def _code(survey: Survey) -> Iterator[int]:
     """The length of the text of each element that stands in code."""
     inside: list[bool] = []
-    for look, parent in zip(survey.looks, survey.parents, strict=True):
-        inside.append(look.tag == "pre" or (parent >= 0 and inside[parent]))
+    for signature, parent in zip(survey.signatures, survey.parents, strict=True):
+        inside.append(signature.tag == "pre" or (parent >= 0 and inside[parent]))
     return (own if code else 0 for own, code in zip(survey.own_texts, inside, strict=True))
 
 
@@ -157,14 +158,14 @@ def _is_prose(survey: Survey, ranked: Ranked, traits: _Traits) -> bool:
     if traits.code >= 0.8:
         return True
     members = ranked.group.members
-    running = survey.looks[members[0]].tag in _RUNNING
+    running = survey.signatures[members[0]].tag in _RUNNING
     return running and (ranked.alike < 0.8 or ranked.slots < 4) and _side_by_side(survey, members)
 
 
 def _is_article(survey: Survey, ranked: Ranked, traits: _Traits) -> bool:
     """Whether members are parts of one text, each of another making."""
     if ranked.alike < 0.33 and traits.linked < 0.9:
-        return survey.looks[ranked.group.members[0]].tag not in _TERMED
+        return survey.signatures[ranked.group.members[0]].tag not in _TERMED
     headed = traits.headed >= 0.8 and traits.long >= 0.4 and traits.linked < 0.2
     return headed and ranked.alike < 0.52 and traits.length > 600
 

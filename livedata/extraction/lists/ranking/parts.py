@@ -48,7 +48,7 @@ def parts(survey: Survey, members: Sequence[int]) -> list[Part]:
             above = places.get(parent)
             if above is None:
                 continue
-            label = survey.looks[number].name
+            label = survey.signatures[number].name
             counts[parent, label] += 1
             index = counts[parent, label]
             if index > _MOST_ALIKE:
@@ -68,7 +68,7 @@ def slot(survey: Survey, part: Part, records: int) -> float:
     seen: defaultdict[str, set[str]] = defaultdict(set)
     for number in part.elements.values():
         node = survey.nodes[number]
-        tag = survey.looks[number].tag
+        tag = survey.signatures[number].tag
         if survey.own_texts[number]:
             said = node.text(deep=False, strip=True)
             seen["text"].add(f"{said[:80]}{said[-80:]}")
@@ -85,7 +85,7 @@ def are_items(survey: Survey, inner: Sequence[Sequence[int]]) -> bool:
     titles, the third ones all begin with "Price:".
     """
     signed = [[_signature(survey, number) for number in numbers[:_SIDE]] for numbers in inner]
-    cells = survey.looks[next(number for numbers in inner for number in numbers)].tag == "td"
+    cells = survey.signatures[next(number for numbers in inner for number in numbers)].tag == "td"
     sizes = [len(signature) for row in signed for signature in row]
     if cells and sum(sizes) < _RICH * len(sizes):
         return False
@@ -103,7 +103,7 @@ def _signature(survey: Survey, number: int) -> frozenset[str]:
     numbers = range(number, min(survey.ends[number], number + _LOOKED_AT))
     first = next((n for n in numbers if survey.own_texts[n]), None)
     said = "" if first is None else survey.nodes[first].text(deep=False, strip=True)[:40]
-    return frozenset([f"'{said}'", *(survey.looks[n].name for n in numbers)])
+    return frozenset([f"'{said}'", *(survey.signatures[n].name for n in numbers)])
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

@@ -80,7 +80,7 @@ def rank(
 def _weights(survey: Survey) -> _Weights:
     shares = [_ASIDE if aside else 1.0 for aside in survey.aside]
     texts = sum(own * share for own, share in zip(survey.own_texts, shares, strict=True))
-    tags = [look.tag for look in survey.looks]
+    tags = [signature.tag for signature in survey.signatures]
     links = sum(share for tag, share in zip(tags, shares, strict=True) if tag == "a")
     images = sum(share for tag, share in zip(tags, shares, strict=True) if tag == "img")
     return _Weights(texts, links, images)
@@ -121,6 +121,7 @@ def _ranked(survey: Survey, group: ElementGroup, weights: _Weights) -> Ranked:
     count = len(group.members)
     aside = sum(survey.aside[member] for member in group.members) / count
     coverage = _coverage(survey, group, weights)
+    in_main = any(survey.signatures[up].tag == "main" for up in survey.above(members[0]))
     score = (
         coverage**0.55
         * (1 - 2 / (count + 2))
@@ -130,7 +131,7 @@ def _ranked(survey: Survey, group: ElementGroup, weights: _Weights) -> Ranked:
         * (1 - 0.7 * aside)
         * (1 - _LASTING * min(group.cost, 10))
         * (0.3 + 0.7 * _together(survey, group.members) ** 2)
-        * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
+        * (1.1 if in_main else 1.0)
     )
     score *= _by_kind(survey, members, slots)
     if slots <= 2 and _links_only(survey, members) and _coverage_of_links(survey, group) < 0.5:
@@ -140,17 +141,21 @@ def _ranked(survey: Survey, group: ElementGroup, weights: _Weights) -> Ranked:
 
 def _by_kind(survey: Survey, members: Sequence[int], slots: float) -> float:
     """What the tag of the records says for or against them."""
-    look = survey.looks[members[0]]
+    signature = survey.signatures[members[0]]
     # A link alone is rather a part of a record than one.
-    if look.tag == "a":
+    if signature.tag == "a":
         bare = sum(survey.ends[member] == member + 1 for member in members)
         return _BARE_LINKS if bare > len(members) / 2 else 1.0
-    if look.tag in {"td", "dt"} and slots < 3:
+    if signature.tag in {"td", "dt"} and slots < 3:
         return _CELLS
     # Paragraphs are what a page says at length, and seldom what it lists.
-    if look.tag in _PROSE and slots < 4:
+    if signature.tag in _PROSE and slots < 4:
         return _OF_PROSE
-    if look.itemtype or look.tag == "article" or (look.tag == "tr" and _headed(survey, members)):
+    if (
+        signature.itemtype
+        or signature.tag == "article"
+        or (signature.tag == "tr" and _headed(survey, members))
+    ):
         return _MEANT
     return 1.0
 
@@ -163,7 +168,7 @@ def _headed(survey: Survey, rows: Sequence[int]) -> bool:
 
 def _together(survey: Survey, members: Sequence[int]) -> float:
     """Which share of the members has a parent that looks as most of their parents do."""
-    parents = Counter(survey.looks[survey.parents[member]].name for member in members)
+    parents = Counter(survey.signatures[survey.parents[member]].name for member in members)
     return parents.most_common(1)[0][1] / len(members)
 
 
@@ -173,7 +178,9 @@ def _links_only(survey: Survey, members: Sequence[int]) -> bool:
     for member in members:
         texts += survey.held(survey.texts, member)
         numbers = [member, *survey.below(member)]
-        linked += sum(survey.held(survey.texts, n) for n in numbers if survey.looks[n].tag == "a")
+        linked += sum(
+            survey.held(survey.texts, n) for n in numbers if survey.signatures[n].tag == "a"
+        )
     return linked >= 0.9 * texts
 
 

@@ -1,6 +1,6 @@
-"""How an element looks from outside: what a selector may name of it, and how well that will last.
+"""The signature of an element: what a selector may name of it, and how well that will last.
 
-A page has few looks for many elements, so each is made once and shared.
+A page has few signatures for many elements, so each is made once and shared.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from livedata.extraction.selectors import AttributeTest, Compound
 MAX_CLASSES: Final = 6
 """So many classes of an element are looked at, the ones that last longest first."""
 
-MAX_LOOKS: Final = 5_000
-"""So many looks of a page are told apart; what comes after them is known by its tag."""
+MAX_SIGNATURES: Final = 5_000
+"""So many signatures of a page are told apart; what comes after them is known by its tag."""
 
 _NAME: Final = re.compile(r"-?[_a-zA-Z][-_a-zA-Z0-9]*")
 # Classes that say in which state or place an element is, not what it is.
@@ -90,14 +90,14 @@ class ElementSignature(Struct, frozen=True, eq=False):
     is_struck: bool = False
 
 
-class Looks:
-    """The looks of one page."""
+class Signatures:
+    """The signatures of the elements of a page."""
 
     def __init__(self) -> None:
-        self._looks: dict[tuple[object, ...], ElementSignature] = {}
+        self._signatures: dict[tuple[object, ...], ElementSignature] = {}
 
     def of(self, tag: str, attributes: Mapping[str, str | None]) -> ElementSignature:
-        """The look of an element."""
+        """The signature of an element."""
         if not attributes:
             key: tuple[object, ...] = (tag,)
         else:
@@ -114,13 +114,13 @@ class Looks:
                 attributes.get("role") or "",
                 data,
             )
-        look = self._looks.get(key)
-        if look is None and len(self._looks) >= MAX_LOOKS:
+        signature = self._signatures.get(key)
+        if signature is None and len(self._signatures) >= MAX_SIGNATURES:
             key = (tag,)
-            look = self._looks.get(key)
-        if look is None:
-            look = self._looks[key] = _look(*key)  # type: ignore[arg-type]
-        return look
+            signature = self._signatures.get(key)
+        if signature is None:
+            signature = self._signatures[key] = _signature(*key)  # type: ignore[arg-type]
+        return signature
 
 
 def class_cost(name: str) -> float:
@@ -134,7 +134,7 @@ def class_cost(name: str) -> float:
     return PLAIN if len(name) < 3 else SEMANTIC
 
 
-def _look(
+def _signature(
     tag: str,
     class_: str = "",
     id_: str = "",
@@ -167,14 +167,14 @@ def _look(
     )
 
 
-def named_options(look: ElementSignature) -> list[tuple[str, float]]:
-    """The compounds that name elements of this look, with what each costs, cheapest first."""
-    options = [(_compound(look.tag, class_=name), cost) for name, cost in look.classes]
-    if look.itemprop:
-        options.append((_compound(look.tag, test=("itemprop", "=", look.itemprop)), 1.0))
-    if look.numbered:
-        options.append((_compound(look.tag, test=("id", "^=", look.numbered)), 1.4))
-    options += [(_compound(look.tag, test=(name, "", "")), 1.5) for name in look.data]
+def named_options(signature: ElementSignature) -> list[tuple[str, float]]:
+    """The compounds that name elements of this signature, with what each costs, cheapest first."""
+    options = [(_compound(signature.tag, class_=name), cost) for name, cost in signature.classes]
+    if signature.itemprop:
+        options.append((_compound(signature.tag, test=("itemprop", "=", signature.itemprop)), 1.0))
+    if signature.numbered:
+        options.append((_compound(signature.tag, test=("id", "^=", signature.numbered)), 1.4))
+    options += [(_compound(signature.tag, test=(name, "", "")), 1.5) for name in signature.data]
     return sorted(options, key=lambda option: option[1])
 
 

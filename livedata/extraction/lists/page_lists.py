@@ -163,7 +163,7 @@ def _together(surveyed: Survey, members: Sequence[int]) -> list[int]:
 def _described(surveyed: Survey, seen: SeenList) -> SeenList | None:
     """The descriptions of terms that the members are the texts of: only these know their terms."""
     around = sorted({surveyed.parents[member] for member in seen.members})
-    if len(around) < _NEARLY_ALL * seen.count or surveyed.looks[around[0]].tag != "dd":
+    if len(around) < _NEARLY_ALL * seen.count or surveyed.signatures[around[0]].tag != "dd":
         return None
     exactly = _exactly(surveyed, ElementGroup("dd", 0.0, around), seen.score)
     return exactly if exactly is not None and exactly.members == around else None
@@ -172,7 +172,7 @@ def _described(surveyed: Survey, seen: SeenList) -> SeenList | None:
 def _place(surveyed: Survey, member: int) -> tuple[str, ...]:
     """What a member stands in: the two elements around it."""
     around = list(islice(surveyed.above(member), 2))
-    return tuple(surveyed.looks[number].name for number in around)
+    return tuple(surveyed.signatures[number].name for number in around)
 
 
 def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None:
@@ -251,15 +251,15 @@ def having(lists: Lists, seen: SeenList, least: float) -> Iterator[SeenList]:
 
 
 def _are_rows(surveyed: Survey, members: Sequence[int]) -> bool:
-    return all(surveyed.looks[member].tag == "tr" for member in members)
+    return all(surveyed.signatures[member].tag == "tr" for member in members)
 
 
 def _inside(surveyed: Survey, member: int) -> set[str]:
     """What stands in a member; its table cells by their headers or places."""
     return {
         f"td {surveyed.derived.get(number, surveyed.indexes[number])}"
-        if surveyed.looks[number].tag in {"td", "th"}
-        else surveyed.looks[number].name
+        if surveyed.signatures[number].tag in {"td", "th"}
+        else surveyed.signatures[number].name
         for number in surveyed.below(member)[:_MOST_INSIDE]
     }
 
@@ -323,10 +323,11 @@ def _members_around(survey: Survey, group: ElementGroup, numbers: Sequence[int])
 
 def _alike(survey: Survey, one: int, other: int) -> bool:
     """Whether two members stand in alike places, and mostly the same stands in them."""
-    looks, parents = survey.looks, survey.parents
-    if looks[parents[one]].name != looks[parents[other]].name:
+    signatures, parents = survey.signatures, survey.parents
+    if signatures[parents[one]].name != signatures[parents[other]].name:
         return False
     within, beside = (
-        {looks[number].name for number in survey.below(member)[:_MOST]} for member in (one, other)
+        {signatures[number].name for number in survey.below(member)[:_MOST]}
+        for member in (one, other)
     )
     return 2 * len(within & beside) >= len(within | beside)

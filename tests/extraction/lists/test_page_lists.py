@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.extraction.lists.page_lists import find_lists
 from livedata.extraction.lists.proposal import propose
-from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.page import Page
 from livedata.extraction.work import TooMuchWork
 from tests.extraction.lists.pages import (
