@@ -93,8 +93,18 @@ class PageRead(Struct, frozen=True):
     link_in_item: bool = False
 
 
-class PageSnapshot(Struct, frozen=True):
-    """A page as it was answered, read or not, kept in case it has to be shown.
+class AnsweredPage(Struct, frozen=True):
+    """A page as it was answered, read or not: what was asked for, what answered, and how."""
+
+    number: int
+    url: str
+    final_url: str
+    status: int
+    title: str | None
+
+
+class PageSnapshot(AnsweredPage, frozen=True):
+    """An answered page while its Run lasts, in case it has to be kept.
 
     `markup` is its decoded text in UTF-8: of a page with items, the part around them, `cut` at
     LONGEST_MARKUP; of any other all of it, until it has been judged. `links` as in PageRead;
@@ -102,11 +112,6 @@ class PageSnapshot(Struct, frozen=True):
     and no file or error. Nothing of what was sent is in it.
     """
 
-    number: int
-    url: str
-    final_url: str
-    status: int
-    title: str | None
     markup: bytes
     cut: bool
     links: int | None = None

@@ -67,7 +67,7 @@ def pinned(
     columns = [fields.columns[field] for field in fields.ids]
     try:
         return _COMPILERS[run_kind(declared)](number, declared, columns)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         # Creation checks every source, so somebody else wrote this one: no page is asked for it.
         return None
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from livedata.model.ids import format_uuid
 from livedata.rules.declaration.notices import KINDS
 from livedata.services.notices import wishes
-from livedata.services.notices.wishes import SubscriptionRequest
 from livedata.store.database.store import Store
-from livedata.store.notices.notices import Notice
+from livedata.store.notices.notices import Notice, Subscription
 from tests.services.conftest import SetClock, clock, set_clock, step
 from tests.services.table import Table
 
@@ -38,14 +39,10 @@ def notify(store: Store) -> Notify:
 
 def add_notice(store: Store, name: str = "ops", owner: str = "local", **wish: Any) -> Notice:
     """Add a notice; what is not said of it is usual."""
-    usual = SubscriptionRequest(name, "command", "cat", KINDS, [], 2, None)
-    return wishes.add(
-        store, owner, SubscriptionRequest(**{**_fields(usual), **wish}), first_credits=1000
-    )
-
-
-def _fields(wish: SubscriptionRequest) -> dict[str, Any]:
-    return {name: getattr(wish, name) for name in wish.__struct_fields__}
+    usual = Subscription(name, "command", "cat", KINDS, None, 2, None)
+    if "datasets" in wish:
+        wish["datasets"] = [format_uuid(dataset) for dataset in wish["datasets"]]
+    return wishes.add(store, owner, replace(usual, **wish), first_credits=1000)
 
 
 def told(store: Store, notice: Notice | None = None) -> Sequence[Told]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+import msgspec
 import pytest
+from msgspec import Struct
 
 from livedata.messages.validation import read
+from livedata.model.base import Shape
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
 from livedata.model.problem import Remedy
+from livedata.model.recipe import NextLinkPages, Read, UrlPatternPages
 from livedata.model.requests import CreateDataset
-from livedata.model.source import ColumnUpdate
+from livedata.model.source import ColumnUpdate, NextLink, SourceRead, UrlPattern
 from livedata.rules.declaration.consistency import check, check_columns_update
 from livedata.rules.network.targets import TargetPolicy
 
@@ -54,6 +60,22 @@ def _fields(*names: str) -> list[dict[str, object]]:
 
 def _composite(*names: str) -> dict[str, object]:
     return {"kind": "composite", "fields": list(names)}
+
+
+@pytest.mark.parametrize(
+    ("declared", "followed"),
+    [(SourceRead, Read), (NextLink, NextLinkPages), (UrlPattern, UrlPatternPages)],
+)
+def test_a_run_reads_what_is_declared_by_the_same_names(
+    declared: type[Shape], followed: type[Struct]
+) -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(followed)}
+    tag = followed.__struct_config__.tag
+    kind = {} if tag is None else {"kind": tag}
+    assert {field.alias for field in declared.model_fields.values()} == {*names, *kind}
+    assert [get_args(declared.model_fields[name].annotation) for name in kind] == [
+        (value,) for value in kind.values()
+    ]
 
 
 @pytest.mark.parametrize(

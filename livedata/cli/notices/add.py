@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
@@ -17,12 +17,12 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, format_uuid
 from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import wishes
-from livedata.services.notices.wishes import SubscriptionRequest
+from livedata.store.notices.notices import Subscription
 from livedata.worker.delivery import apprise_message
 
 _LONGEST = 8_000
@@ -151,35 +151,16 @@ def add(
         )
     ((channel, target),) = given.items()
     told = kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
-    _add(ctx, NewNotice(name, channel, target, told, datasets, threshold, silent_for))
+    _add(ctx, Subscription(name, channel, target, told, None, threshold, silent_for), datasets)
 
 
-class NewNotice(NamedTuple):
-    """A notice in a person's words: datasets by their names."""
-
-    name: str
-    channel: str
-    target: str
-    kinds: Sequence[str]
-    datasets: Sequence[str]
-    threshold: int
-    silent_for: Micros | None
-
-
-def _add(ctx: CommandContext, new: NewNotice) -> None:
-    """Add a notice, and print the secret of a webhook."""
-    _check_target(ctx, new)
+def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
+    """Add a notice of the datasets of these names, and print the secret of a webhook."""
+    _check_target(ctx, wish)
     with ctx.writing() as store:
-        datasets = [queries.find_dataset(store, ctx.owner, name) for name in new.datasets]
-        wish = SubscriptionRequest(
-            new.name,
-            new.channel,
-            new.target,
-            new.kinds,
-            list(dict.fromkeys(datasets)),
-            new.threshold,
-            new.silent_for,
-        )
+        datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
+        if datasets:
+            wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
         notice = wishes.add(store, ctx.owner, wish, first_credits=ctx.first_credits)
     if ctx.json:
         print_json({**as_json(notice, {}), "secret": notice.secret})
@@ -191,15 +172,15 @@ def _add(ctx: CommandContext, new: NewNotice) -> None:
         print_message("Keep the secret for the receiver now: it is not shown again.")
 
 
-def _check_target(ctx: CommandContext, new: NewNotice) -> None:
+def _check_target(ctx: CommandContext, wish: Subscription) -> None:
     """Raise Invalid for an address or a command that cannot be."""
-    if not new.target.strip():
-        raise Invalid(f"--{new.channel} is empty.")
-    if new.channel == "apprise":
-        apprise_message.check(new.target)
-    if new.channel == "webhook":
+    if not wish.target.strip():
+        raise Invalid(f"--{wish.channel} is empty.")
+    if wish.channel == "apprise":
+        apprise_message.check(wish.target)
+    if wish.channel == "webhook":
         targets = TargetPolicy.parse(ctx.settings.allow_hosts)
-        problem = url_problem(new.target, targets)
+        problem = url_problem(wish.target, targets)
         if problem is not None:
             said = predicate(problem).replace("which is not read", "which gets no webhook")
             raise Invalid(f"--webhook {said}.", remedies=problem.remedies)

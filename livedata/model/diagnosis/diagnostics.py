@@ -38,6 +38,9 @@ class PlanAttribute(TypedDict):
 class Plan(TypedDict):
     """Interface 2.12: what was to be collected, as far as a plan was recorded."""
 
+    # Not of the words that every research plan says: a Run of selectors has none of them, and what
+    # a Run recorded may be all that is left of its plan.
+
     title: NotRequired[str]
     rowMeaning: NotRequired[str]
     nameLabel: NotRequired[str]

@@ -7,17 +7,13 @@ from typing import NotRequired, TypedDict
 from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_run import PageCounts
+from livedata.model.harvest import AnsweredPage
 from livedata.model.problem import Problem
 
 
-class FailedPage(Struct, frozen=True):
+class FailedPage(AnsweredPage, frozen=True):
     """The kept page; `counts` is None if the answer could not be read as a page."""
 
-    number: int
-    url: str
-    final_url: str
-    status: int
-    title: str | None
     markup: str
     cut: bool
     counts: PageCounts | None
@@ -57,7 +53,7 @@ class SelectorCount(TypedDict):
 
 
 class ShownPage(TypedDict):
-    """The kept page as it is printed: all but the markup itself."""
+    """The kept page as it is printed: all but the markup and the picture themselves."""
 
     number: int
     url: str

@@ -151,7 +151,11 @@ class OfferedIdentity(Struct, frozen=True, rename="camel", forbid_unknown_fields
 
 
 class OfferedPlan(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The answer to a question for a plan: what a plan file holds too."""
+    """The answer to a question for a plan.
+
+    The rules judge a plan as this, also one that a person has written: it is converted to it by its
+    own names. Beside the words of the store (`stored.PlanWords`), it refuses what nobody asked for.
+    """
 
     title: str
     row_meaning: str

@@ -31,7 +31,7 @@ class Attribute(Struct, frozen=True):
 
 
 class TablePlan(Struct, frozen=True):
-    """What the table is about: one row per entity of a kind, one attribute per question.
+    """What the table is about, as a Run follows it: a row per entity, an attribute per question.
 
     `scope_fields` are labels of attributes: entities of one name differ if these differ.
     """

@@ -25,9 +25,8 @@ LONGEST_NAME = 80
 
 
 class PlannedAttribute(TypedDict):
-    """What a plan asks of each entity; `fieldId` is allocated once it is pinned."""
+    """What a plan asks of each entity."""
 
-    fieldId: NotRequired[Uuid]
     label: str
     description: str
 
@@ -40,14 +39,19 @@ class PlannedIdentity(TypedDict):
     scopeFields: list[str]
 
 
-class DeclaredPlan(TypedDict):
-    """A plan as a person or a model writes it."""
+class PlanWords(TypedDict):
+    """What every plan says."""
 
     title: str
     rowMeaning: str
     nameLabel: str
     query: str
     rowIdentity: PlannedIdentity
+
+
+class DeclaredPlan(PlanWords):
+    """A plan as a person or a model writes it."""
+
     attributes: list[PlannedAttribute]
 
 
@@ -59,27 +63,24 @@ class PinnedFields(TypedDict):
     source: Uuid
 
 
-class SentAttribute(TypedDict):
-    """Interface 2.10: what is asked of each entity."""
+class PinnedColumn(TypedDict):
+    """What has a column."""
 
     fieldId: Uuid
-    label: str
-    description: str
 
 
-class SentPlan(TypedDict):
+class SentAttribute(PinnedColumn, PlannedAttribute):
+    """Interface 2.10: what is asked of each entity."""
+
+
+class SentPlan(PlanWords):
     """Interface 2.10: what the table is about."""
 
-    title: str
-    rowMeaning: str
-    nameLabel: str
-    query: str
-    rowIdentity: PlannedIdentity
     attributes: list[SentAttribute]
 
 
-class SentRecipe(TypedDict):
-    """Interface 2.10: a pinned research recipe."""
+class RecipeWords(TypedDict):
+    """What every research recipe says."""
 
     kind: Literal["research"]
     version: Literal[1]
@@ -87,6 +88,11 @@ class SentRecipe(TypedDict):
     url: Uri
     identity: Literal["entity"]
     fields: PinnedFields
+
+
+class SentRecipe(RecipeWords):
+    """Interface 2.10: a pinned research recipe."""
+
     plan: SentPlan
 
 
@@ -98,16 +104,10 @@ class StoredLimits(TypedDict):
     maxUsd: NotRequired[float]
 
 
-class StoredRecipe(TypedDict):
+class StoredRecipe(RecipeWords):
     """The same as the store has it: `plan` is None until the first Run has planned."""
 
-    kind: Literal["research"]
-    version: Literal[1]
-    prompt: str
-    url: str
-    identity: Literal["entity"]
-    fields: PinnedFields
-    plan: DeclaredPlan | None
+    plan: SentPlan | None
     urls: list[str]
     limits: StoredLimits
 
@@ -135,7 +135,7 @@ def stored_recipe(
 
 def with_plan(recipe: StoredRecipe, plan: DeclaredPlan, columns: Sequence[Column]) -> StoredRecipe:
     """The recipe with its plan, whose attributes have these `columns`, one after the other."""
-    attributes: list[PlannedAttribute] = [
+    attributes: list[SentAttribute] = [
         {
             "fieldId": column["id"],
             "label": attribute["label"],
@@ -143,7 +143,8 @@ def with_plan(recipe: StoredRecipe, plan: DeclaredPlan, columns: Sequence[Column
         }
         for attribute, column in zip(plan["attributes"], columns, strict=True)
     ]
-    return {**recipe, "plan": {**plan, "attributes": attributes}}
+    pinned: SentPlan = {**plan, "attributes": attributes}
+    return {**recipe, "plan": pinned}
 
 
 def sent_recipe(stored: Any) -> SentRecipe | None:
@@ -208,7 +209,7 @@ def compile_research(
     )
 
 
-def _plan(declared: DeclaredPlan, attributes: Sequence[Attribute]) -> TablePlan:
+def _plan(declared: PlanWords, attributes: Sequence[Attribute]) -> TablePlan:
     identity = declared["rowIdentity"]
     return TablePlan(
         title=declared["title"],

@@ -7,39 +7,26 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from livedata.messages.request import nearest
 from livedata.model import ids
 from livedata.model.errors import Conflict, Invalid, NameTaken, NotFound
-from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName
+from livedata.model.ids import Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
 from livedata.store import accounts, datasets
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import notices
-from livedata.store.notices.notices import Notice
+from livedata.store.notices.notices import Notice, Subscription
 
 PREFIX = "whsec_"
 LONGEST_NAME = 120
 _SECRET_BYTES = 32
 
 
-class SubscriptionRequest(Struct, frozen=True):
-    """What a person asks for: to be told of kinds, by a channel, of some datasets or of all."""
-
-    name: str
-    channel: str
-    target: str
-    kinds: Sequence[str]
-    datasets: Sequence[DatasetId]
-    threshold: int
-    silent_for: Micros | None
-
-
-def add(
-    store: Store, owner: OwnerName, wish: SubscriptionRequest, *, first_credits: int = 0
-) -> Notice:
+def add(store: Store, owner: OwnerName, wish: Subscription, *, first_credits: int = 0) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
     A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed,
@@ -122,21 +109,10 @@ def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     raise NotFound(f"There is no notice {name!r}{hint}")
 
 
-def _notice(owner: OwnerName, wish: SubscriptionRequest, now: Micros) -> Notice:
+def _notice(owner: OwnerName, wish: Subscription, now: Micros) -> Notice:
     secret = None
     if wish.channel == "webhook":
         secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
-    of = [ids.format_uuid(dataset) for dataset in wish.datasets] or None
     return Notice(
-        NoticeId(ids.new_id()),
-        owner,
-        wish.name,
-        wish.channel,
-        wish.target,
-        secret,
-        wish.kinds,
-        of,
-        wish.threshold,
-        wish.silent_for,
-        now,
+        **asdict(wish), id=NoticeId(ids.new_id()), owner=owner, secret=secret, created_at=now
     )

@@ -14,7 +14,8 @@ from livedata.model.research.declaration import CreateResearch, PlanFile
 from livedata.model.research.recipe import SEARCHED, ResearchLimits
 from livedata.model.research.stored import (
     DeclaredPlan,
-    PlannedAttribute,
+    SentAttribute,
+    SentPlan,
     StoredLimits,
     StoredRecipe,
     attribute_columns,
@@ -105,7 +106,7 @@ def revise(
         return dataset_store.get(writer, owner, dataset), version
 
 
-def _revised(stored: StoredRecipe, plan: DeclaredPlan, declared: PlanFile) -> StoredRecipe:
+def _revised(stored: StoredRecipe, plan: SentPlan, declared: PlanFile) -> StoredRecipe:
     limits: StoredLimits = {"maxPages": declared.max_pages, "maxTokens": declared.max_tokens}
     if declared.max_usd is not None:
         limits["maxUsd"] = declared.max_usd
@@ -113,7 +114,7 @@ def _revised(stored: StoredRecipe, plan: DeclaredPlan, declared: PlanFile) -> St
     return {**stored, "url": url, "urls": list(declared.urls), "plan": plan, "limits": limits}
 
 
-def _pinned(had: DeclaredPlan, wanted: DeclaredPlan) -> DeclaredPlan:
+def _pinned(had: SentPlan, wanted: DeclaredPlan) -> SentPlan:
     """The wanted plan with the columns that the dataset has. Raises Invalid."""
     labels = [each["label"] for each in had["attributes"]]
     if [each["label"] for each in wanted["attributes"]] != labels:
@@ -126,7 +127,7 @@ def _pinned(had: DeclaredPlan, wanted: DeclaredPlan) -> DeclaredPlan:
     if new["scopeFields"] != old["scopeFields"]:
         scope = ", ".join(old["scopeFields"]) or "none"
         _reject("rowIdentity.scopeFields", f"must stay {scope}, or every row would be new")
-    attributes: list[PlannedAttribute] = [
+    attributes: list[SentAttribute] = [
         {**each, "description": revised["description"]}
         for each, revised in zip(had["attributes"], wanted["attributes"], strict=True)
     ]

@@ -21,30 +21,35 @@ _SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notice
 _ADD = insert("notices", *_COLUMNS)
 
 
-class Notice(Struct, frozen=True):
+class Subscription(Struct, frozen=True):
     """A wish to be told: of these kinds, by this channel, of all datasets or of some by their ids.
 
     `threshold` is how many Runs in a row fail before that is told, `silent_for` how long nothing
-    may be accepted, in microseconds. `ended_at` is when its receiver wanted no more.
+    may be accepted, in microseconds.
     """
 
-    id: NoticeId
-    owner: OwnerName
     name: str
     channel: str
     target: str
-    secret: str | None
     kinds: Sequence[str]
     datasets: Sequence[str] | None
     threshold: int
     silent_for: Micros | None
-    created_at: Micros
-    ended_at: Micros | None = None
 
     def _without_secrets(self) -> str:
-        return f"Notice({self.name!r})"
+        return f"{type(self).__name__}({self.name!r})"
 
     __repr__ = _without_secrets  # a target may hold a password
+
+
+class Notice(Subscription, frozen=True, kw_only=True):
+    """A wish as it is kept; `ended_at` is when its receiver wanted no more."""
+
+    id: NoticeId
+    owner: OwnerName
+    secret: str | None
+    created_at: Micros
+    ended_at: Micros | None = None
 
 
 class Concerned(Struct, frozen=True):
@@ -149,6 +154,8 @@ def _readable(rows: Iterable[Row]) -> Iterator[Notice]:
 
 
 def _notice(row: Row) -> Notice:
-    key, owner, name, channel, target, secret, kinds, datasets, *rest = row
-    listed = None if datasets is None else NAMES.load(datasets)
-    return Notice(key, owner, name, channel, target, secret, NAMES.load(kinds), listed, *rest)
+    values = dict(zip(_COLUMNS, row, strict=True))
+    values["kinds"] = NAMES.load(values["kinds"])
+    if values["datasets"] is not None:
+        values["datasets"] = NAMES.load(values["datasets"])
+    return Notice(**values)
