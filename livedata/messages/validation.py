@@ -21,10 +21,10 @@ from livedata.messages.request import (
     nearest,
 )
 from livedata.model.base import NAME_PATTERN, Shape
+from livedata.model.dataset import CellType, ColumnType
 from livedata.model.errors import MAX_DETAILS, Detail
 from livedata.model.ids import ID_PATTERN
-from livedata.model.recipe import CellType
-from livedata.model.source import ATTRIBUTE_PATTERN, ColumnType, NewColumn
+from livedata.model.source import ATTRIBUTE_PATTERN, NewColumn
 from livedata.model.wire import MAX_DEPTH, too_deep
 
 if TYPE_CHECKING:

@@ -6,13 +6,25 @@ the interface, and printing one costs no more than writing JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NotRequired, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NotRequired, TypedDict
 
 from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
 
 DatasetStatus = Literal["draft", "active", "paused"]
 RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held"]
+ColumnType = Literal["string", "number", "date", "url", "boolean"]
+CellType = Literal["string", "number", "boolean"]
+"""The types of columns that Runs collect."""
+
+TYPES_OF: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "date": (str,),
+    "url": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+"""The type of a column -> the types of its values."""
 
 
 class Column(TypedDict):
@@ -22,7 +34,7 @@ class Column(TypedDict):
     label: str
     ownership: Literal["collected", "user"]
     name: str
-    type: Literal["string", "number", "date", "url", "boolean"]
+    type: ColumnType
     key: bool
     description: NotRequired[str]
 

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct, convert
 
-from livedata.model.dataset import Column
+from livedata.model.dataset import CellType, Column
 
-CellType = Literal["string", "number", "boolean"]
 Render = Literal["static", "browser"]
 ProxyMode = Literal["auto", "always", "never"]
 Kind = Literal["selectors", "research"]

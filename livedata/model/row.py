@@ -21,14 +21,6 @@ MissingReason = Literal["unknown", "not_found", "not_applicable", "extraction_fa
 Origin = Literal["collection", "user", "migration"]
 RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
 
-TYPES_OF: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "date": (str,),
-    "url": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
-}
-"""The type of a column -> the types of its values."""
 MAX_NUMBER: Final = 2**53
 """The largest magnitude of a number in a cell: JSON's readers keep larger ones only roughly."""
 MAX_REQUEST_ID: Final = 128

@@ -8,11 +8,10 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticKnownError
 
 from livedata.model.base import Entries, ExtractionName, Id, Omittable, SelectorText, Shape, Text
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, ColumnType
 from livedata.model.recipe import ProxyMode, Render
 from livedata.model.wire import Uuid
 
-ColumnType = Literal["string", "number", "date", "url", "boolean"]
 Ownership = Literal["collected", "user"]
 
 Label = Annotated[Text, Field(min_length=1, max_length=120)]

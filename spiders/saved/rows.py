@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from livedata.model.recipe import CellType
+from livedata.model.dataset import CellType
 from livedata.model.row import Scalar
 from livedata.rules.changes.checks import Outcome
 from spiders.saved.json_file import read_json, write_json

@@ -7,8 +7,10 @@ import os
 import secrets
 from pathlib import Path
 
+import click
 import pytest
 
+from livedata.cli.dataset.export import export as export_rows
 from livedata.cli.output.whole_file import fresh_folder, whole_file
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
@@ -16,7 +18,10 @@ from tests.cli.test_home import nobody, open_to_all
 from tests.made import make_dataset, take
 
 __all__ = ["open_to_all"]
-FORMATS = ["csv", "jsonl", "sqlite"]
+(CHOICE,) = [option.type for option in export_rows.params if option.name == "file_format"]
+assert isinstance(CHOICE, click.Choice)
+FORMATS = [name for name in CHOICE.choices if name != "datapackage"]
+"""The formats that are one file."""
 LEFT = ".rows.0123abcd.part"
 
 
@@ -44,6 +49,14 @@ def test_files_of_others_beside_an_export_stay(
     others = {path.name: path.read_text() for path in folder.iterdir() if path.name != "rows"}
     assert others == dict.fromkeys(("rows.part", ".rows.part", ".other.0123abcd.part"), "mine")
     assert (folder / "rows").stat().st_size > 0
+
+
+def test_no_two_formats_write_the_same(livedata: Shell, folder: Path) -> None:
+    files = {}
+    for name in FORMATS:
+        livedata("dataset", "export", "shop", "--format", name, "-o", str(folder / name))
+        files[name] = (folder / name).read_bytes()
+    assert len(set(files.values())) == len(FORMATS) > 2
 
 
 def test_a_folder_that_may_not_be_written_is_told_by_the_name_that_was_given(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from livedata.store.database.store import Store
 from livedata.store.notices import notices
 from tests.cli.shell import Shell
 from tests.made import make_dataset, take
+from tests.notices.conftest import add_notice
 from tests.notices.receiver import receiving
 from tests.services.conftest import set_clock, step
 
@@ -73,6 +75,33 @@ def test_what_cannot_be_told_is_refused(livedata: Shell, words: tuple[str, ...],
 def test_wrong_usage_is_said(livedata: Shell, words: tuple[str, ...], said: str) -> None:
     error = livedata.error("notice", "add", "ops", *words, code=2)
     assert said in " ".join(error.split())
+
+
+UNREACHED = {
+    "webhook": "http://127.0.0.1:9/",
+    "command": "false",
+    "apprise": "json://127.0.0.1:9",
+}
+"""A target of each channel that takes no message."""
+
+
+def test_each_channel_that_can_be_named_tries_to_deliver(livedata: Shell, store: Store) -> None:
+    said = livedata.error("notice", "add", "ops", code=2)
+    assert set(re.findall(r"--(\w+)", said.partition("Give one of")[2])) == UNREACHED.keys()
+    for channel, target in UNREACHED.items():
+        add_notice(store, channel, channel=channel, target=target)
+        said = livedata.error("notice", "test", channel)
+        assert said.startswith("Not delivered: ")
+        assert "nobody foresaw" not in said
+
+
+def test_a_list_shows_no_more_of_a_channel_than_is_known_to_be_no_secret(
+    livedata: Shell, store: Store
+) -> None:
+    add_notice(store, "new", channel="pigeon", target="pigeon://s3cret@loft/k3y")
+    add_notice(store, "file", channel="pigeon", target="/var/log/pigeons")
+    shown = [each["target"] for each in livedata.json("notice", "list")]
+    assert shown == ["/var/log/pigeons", "pigeon://…"]
 
 
 def test_a_name_is_taken_once_and_a_hundred_are_the_most(livedata: Shell, store: Store) -> None:

@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.validation import read as validated
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
+from livedata.model.harvest import StopReason
+from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
+from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis.selectors import areas, entities
+from livedata.rules.network.targets import TargetPolicy
+from spiders.cli.trial import trial_recipe
+from tests.made import declared, harvest
 
 PRICE: Column = {
     "id": "price-id",
@@ -169,6 +176,28 @@ def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code:
     }
     derived = area(recorded(facts, rule="check_failed", run=run("failed", checks=checks)))
     assert derived["findings"] == [{"code": code, "message": "Why."}]
+
+
+def test_each_check_that_a_run_performs_is_a_finding_if_it_fails() -> None:
+    source = validated(CreateDataset, declared(required=["price"]))
+    recipe = trial_recipe(source, TargetPolicy())
+    performed = [
+        check.id for check in judge(harvest(recipe, (), StopReason("natural_end")), recipe).checks
+    ]
+    facts: RunFacts = {
+        "pages": [page(1, 1, 1)],
+        "fields": [field(1)],
+        "rejected": {},
+        "duplicates": 0,
+        "duplicateExamples": [],
+    }
+    told = {}
+    for name in performed:
+        failed = run("failed", checks=[{"checkId": name, "passed": False, "message": name}])
+        about = recorded(facts, rule="check_failed", run=failed)
+        every = [areas.sources(about), areas.cells(about), areas.reconciliation(about)]
+        told[name] = [each["message"] for area in every for each in area["findings"]]
+    assert told == {name: [name] for name in performed}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from livedata.rules.explanation.run_context import RunContext
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from livedata.model.recipe import CellType
+    from livedata.model.dataset import CellType
     from livedata.model.row import Scalar
 
 URL = "https://shop.example/list"

@@ -144,7 +144,8 @@ def add(
     channels = {"webhook": webhook, "command": command, "apprise": apprise}
     given = {channel: target for channel, target in channels.items() if target is not None}
     if len(given) != 1:
-        raise click.UsageError("Give one of --webhook, --command and --apprise.")
+        *options, last = [f"--{channel}" for channel in channels]
+        raise click.UsageError(f"Give one of {', '.join(options)} and {last}.")
     if kinds is not None and ("silent" in kinds) != (silent_for is not None):
         raise click.UsageError(
             "silent and --silent-for go together: --on silent --silent-for 2d, or neither."

@@ -73,12 +73,13 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
 
 def shown_target(notice: Notice) -> str:
     """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
-    if notice.channel == "command":
-        return masked(notice.target)
     parts = urlsplit(notice.target)
-    # Chat services put the key into the path of a webhook, Apprise puts it anywhere.
-    place = parts.netloc if notice.channel == "webhook" else ""
-    rest = "…" if notice.channel == "apprise" or parts.path.strip("/") or parts.query else ""
+    if notice.channel == "command" or not parts.scheme:
+        return masked(notice.target)
+    # Chat services put the key into the path of a webhook, others put it anywhere.
+    is_webhook = notice.channel == "webhook"
+    place = parts.netloc if is_webhook else ""
+    rest = "…" if not is_webhook or parts.path.strip("/") or parts.query else ""
     return f"{parts.scheme}://{place}{'/' if place and rest else ''}{rest}"
 
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell, row_key
 from livedata.messages.templates import plural
-from livedata.model.dataset import Column
+from livedata.model.dataset import TYPES_OF, Column
 from livedata.model.ids import RevisionId
-from livedata.model.row import TYPES_OF, Evidence, Scalar
+from livedata.model.row import Evidence, Scalar
 from livedata.rules.changes.compare import Cells
 
 REASONS = frozenset({"unknown", "not_found", "not_applicable", "extraction_failed"})

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, get_args
 
 from livedata.messages.addresses import predicate
 from livedata.messages.request import format_choices, format_value, invalid, nearest
+from livedata.model.dataset import CellType
 from livedata.model.errors import Detail
-from livedata.model.recipe import CellType, numbered_url
+from livedata.model.recipe import numbered_url
 from livedata.model.source import NextLink, SourceKey, UrlPattern
 from livedata.rules.declaration.reads import read_details, selector_details
 from livedata.rules.network.targets import url_problem

@@ -12,11 +12,11 @@ import orjson
 from msgspec import Meta, Struct, json
 from msgspec.structs import asdict
 
-from livedata.model.dataset import Column
+from livedata.model.dataset import TYPES_OF, Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
-from livedata.model.row import TYPES_OF, MissingReason, Scalar
+from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue

@@ -160,12 +160,16 @@ def send(
 ) -> Problem | None:
     """Deliver an event; why that failed, or None if it was taken."""
     try:
-        if notice.channel == "webhook":
-            assert notice.secret is not None
-            return webhook.post(notice.target, notice.secret, event, targets)
-        if notice.channel == "command":
-            return command.run(notice.target, event, stopping)
-        return apprise_message.send(notice.target, event)
+        match notice.channel:
+            case "webhook":
+                assert notice.secret is not None
+                return webhook.post(notice.target, notice.secret, event, targets)
+            case "command":
+                return command.run(notice.target, event, stopping)
+            case "apprise":
+                return apprise_message.send(notice.target, event)
+            case _:
+                raise NotImplementedError(notice.channel)
     except Exception as error:  # noqa: BLE001  (a message that fails is tried again)
         # Only its kind is told: its words may hold the address, and that a password.
         log.error("notice %s: %s", notice.name, type(error).__name__)  # noqa: TRY400
