@@ -20,6 +20,7 @@ from tests.test_architecture import ROOMS
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+ADDING = ROOT / "docs" / "how-to" / "add.md"
 PAGES = (
     *(README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"),
     *(ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))),
@@ -28,7 +29,7 @@ PAGES = (
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 QUOTED = re.compile(r"`(livedata [^`\n]+)`")
-PLACE = re.compile(r"\b((?:livedata|spiders|tests|docs)/[\w./]*\w)(?::(\w+))?")
+PLACE = re.compile(r"\b((?:livedata|spiders|tests|docs)/[\w./-]*\w)(?::(\w+))?")
 SEPARATORS = {"|", "||", "&&", ";", "&", ">", ">>", "<"}
 
 
@@ -196,13 +197,18 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     assert missing == []
 
 
-def test_every_path_that_the_architecture_names_is_there() -> None:
-    places = PLACE.findall(ARCHITECTURE.read_text())
+@pytest.mark.parametrize("page", [ARCHITECTURE, ADDING], ids=lambda page: page.stem)
+def test_every_path_that_is_named_for_those_who_change_it_is_there(page: Path) -> None:
+    places = PLACE.findall(page.read_text())
+    assert len(places) > 20
     assert [path for path, _ in places if not (ROOT / path).exists()] == []
 
 
-def test_every_function_and_class_that_the_architecture_names_is_there() -> None:
-    named = {(path, name) for path, name in PLACE.findall(ARCHITECTURE.read_text()) if name}
+@pytest.mark.parametrize("page", [ARCHITECTURE, ADDING], ids=lambda page: page.stem)
+def test_every_function_and_class_that_is_named_for_those_who_change_it_is_there(
+    page: Path,
+) -> None:
+    named = {(path, name) for path, name in PLACE.findall(page.read_text()) if name}
     missing = [
         f"{path}:{name}"
         for path, name in named

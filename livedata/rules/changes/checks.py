@@ -116,7 +116,7 @@ def _identity(harvest: Harvest, recipe: Recipe) -> Problem | None:
                     "first_url": first[0].final_url,
                     "better": list(telling_apart(recipe, _values(harvest))),
                 }
-                return _on(page, "shared_key", params)
+                return _on(page, "checks.shared_key", params)
     return None
 
 
@@ -141,7 +141,7 @@ def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> Problem:
         "text": _beginning(record.texts[at]),
         "item": record.number,
     }
-    return _on(page, "empty_key", params)
+    return _on(page, "checks.empty_key", params)
 
 
 def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
@@ -154,7 +154,7 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
                 "status": page.status,
                 "title": page.title[:LONGEST_TITLE] if page.title else None,
             }
-            return _on(page, "no_items", params)
+            return _on(page, "checks.no_items", params)
     return None
 
 
@@ -202,11 +202,11 @@ def _empty_cells(
         "item": record.number,
         "text": _beginning(record.texts[index]),
     }
-    return _on(page, "required_empty", params)
+    return _on(page, "checks.required_empty", params)
 
 
-def _on(page: PageRead, what: str, params: Params) -> Problem:
-    return Problem(f"checks.{what}", params, page.number, page.final_url)
+def _on(page: PageRead, code: str, params: Params) -> Problem:
+    return Problem(code, params, page.number, page.final_url)
 
 
 def _beginning(text: str | None) -> str | None:
