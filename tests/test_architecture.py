@@ -47,8 +47,8 @@ ROOMS: Mapping[str, set[str]] = {
         *("diagnosis.selectors", "explanation", "research"),
     },
     "livedata.store": {
-        *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),
-        *("browsing", "migrations", "migrations.versions", "notices", "tables", "turns"),
+        *("audit", "database", "database.sqlite", "database.postgres", "research"),
+        *("migrations", "migrations.versions", "tables"),
     },
     "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {

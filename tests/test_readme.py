@@ -14,7 +14,7 @@ from livedata.cli import cli
 from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from tests.test_architecture import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -26,7 +26,7 @@ from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
 from livedata.services.notices.changes_by_name import described
 from livedata.services.notices.feeds import Entry, News
-from livedata.store.notices.feeds import FeedHead
+from livedata.store.feed_tokens import FeedHead
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that no XML may have, however they are written."""

@@ -24,9 +24,9 @@ from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.scheduling.fires import next_fires, skipping
-from livedata.store.browsing.earlier import RunEnd
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
+from livedata.store.shown_runs import RunEnd
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""

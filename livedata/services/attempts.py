@@ -33,14 +33,13 @@ from livedata.services.commit import (
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.lost_runs import end_fenced, reap_expired_leases
 from livedata.services.notices import telling
-from livedata.store import accounts, datasets, queue, recipes, rows, runs
-from livedata.store.browsing import progress
-from livedata.store.browsing.progress import Progress
+from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
 from livedata.store.runs import LockedRun
+from livedata.store.shown_runs import Progress
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -149,7 +148,7 @@ def heartbeat(store: Store, attempt: Attempt, so_far: Progress | None = None) ->
         renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
         runs.fenced(writer, attempt.run, attempt.fence, **renewed)
         if so_far is not None:
-            progress.note(writer, attempt.id, so_far)
+            shown_runs.note_progress(writer, attempt.id, so_far)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:

@@ -20,11 +20,10 @@ from livedata.model.problem import Problem
 from livedata.model.run import RowDeltas, Run
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView
-from livedata.store import accounts, runs
-from livedata.store.browsing import progress
-from livedata.store.browsing.progress import Progress
+from livedata.store import accounts, runs, shown_runs
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
+from livedata.store.shown_runs import Progress
 
 if TYPE_CHECKING:
     from livedata.model.research.answers import CallUsage
@@ -130,5 +129,5 @@ def figures(
         # Where a limit ended a Run nothing was compared, and nothing can be accepted.
         return Figures(would, known=would is not None or stop.get("rule") not in _WITH_OUTPUT)
     if run["status"] == "running":
-        return Figures(so_far=progress.so_far(reader, run_id))
+        return Figures(so_far=shown_runs.progress_so_far(reader, run_id))
     return Figures()

@@ -14,8 +14,7 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import RecordedRun, RunFacts
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Problem
-from livedata.store import datasets, held, recipes, rows, runs
-from livedata.store.browsing import whole_run
+from livedata.store import datasets, held, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
@@ -35,7 +34,7 @@ class RunView:
     def __init__(self, reader: Reader, owner: OwnerName, run: RunId) -> None:
         """The view within a transaction. Raises NotFound."""
         self.reader, self.owner, self.id = reader, owner, run
-        self.row = whole_run.get(reader, owner, run)
+        self.row = shown_runs.whole_run(reader, owner, run)
         self.run = self.row.run
         self.researched: tuple[RecordedResearch, bool] | None = None
         """What it recorded of its research, once that was read, and whether with its rows."""

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from livedata.model.harvest import PageRead
 from livedata.services.attempts import Attempt
 from livedata.services.runs import Queued
-from livedata.store.browsing.progress import Progress
+from livedata.store.shown_runs import Progress
 
 if TYPE_CHECKING:
     # Runs of selectors do not pay for the import.

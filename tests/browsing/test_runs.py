@@ -19,7 +19,7 @@ from livedata.services.browsing.report import report
 from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.scheduling import retention
-from livedata.store.browsing.progress import Progress
+from livedata.store.shown_runs import Progress
 from tests import made
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World

@@ -10,7 +10,7 @@ from livedata.model.harvest import StopReason
 from livedata.model.problem import Problem, Remedy
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.browsing.progress import Progress
+from livedata.store.shown_runs import Progress
 from tests.made import GOES_ON, ITEMS, forget_would, harvest, make_dataset, take
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from livedata.model.ids import format_uuid
 from livedata.rules.declaration.notices import KINDS
 from livedata.services.notices import wishes
 from livedata.store.database.store import Store
-from livedata.store.notices.notices import Notice, Subscription
+from livedata.store.notices import Notice, Subscription
 from tests.services.conftest import SetClock, clock, set_clock, step
 from tests.services.table import Table
 

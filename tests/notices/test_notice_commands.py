@@ -12,8 +12,8 @@ import pytest
 
 from livedata.installation import install_command
 from livedata.model.ids import OwnerName
+from livedata.store import notices
 from livedata.store.database.store import Store
-from livedata.store.notices import notices
 from tests.cli.shell import Shell
 from tests.made import make_dataset, take
 from tests.notices.conftest import add_notice

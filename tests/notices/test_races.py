@@ -15,8 +15,8 @@ from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
 from livedata.services.notices import delivering, telling, wishes
+from livedata.store import outbox
 from livedata.store.database.store import Store
-from livedata.store.notices import outbox
 from tests import made
 from tests.notices.conftest import add_notice, kinds_told
 from tests.services.table import A, Table, pages_of

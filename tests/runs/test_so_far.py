@@ -8,7 +8,7 @@ import pytest
 
 from livedata.services import queries
 from livedata.services.run_report import all_figures
-from livedata.store.browsing.progress import Progress
+from livedata.store.shown_runs import Progress
 from spiders.worker import executor
 from tests.crawling import Crawling, shop_source
 from tests.patience import LONG

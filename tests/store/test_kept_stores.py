@@ -13,7 +13,7 @@ from livedata.model.ids import Micros
 from livedata.services import queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from tests import made
 from tests.services import conftest
 from tests.store.keeping import KEPT, Kept, answers, named

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from tests.migration_kills import AT_ONCE, versions
 
 

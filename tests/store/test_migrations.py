@@ -19,7 +19,7 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
 from livedata.store.database.sqlite.file import Sqlite
 from livedata.store.database.store import Database, Store
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from tests.made import make_dataset, make_store, take
 from tests.store.tables_of import of_sqlite
 

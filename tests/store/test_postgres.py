@@ -29,7 +29,7 @@ from livedata.store.database.postgres import server as backend
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.store import Database, Store
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from tests.cli.shell import Shell
 from tests.crawling import shop_source
 from tests.databases import Server, free_port, running_server

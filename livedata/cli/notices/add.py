@@ -22,7 +22,7 @@ from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, pa
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import wishes
-from livedata.store.notices.notices import Subscription
+from livedata.store.notices import Subscription
 from livedata.worker.delivery import apprise_message
 
 _LONGEST = 8_000

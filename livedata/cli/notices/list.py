@@ -14,7 +14,7 @@ from livedata.hints import Subject
 from livedata.messages.notices.masking import masked
 from livedata.model import ids
 from livedata.services.notices import wishes
-from livedata.store.notices.notices import Notice
+from livedata.store.notices import Notice
 
 DELETED = "(deleted)"
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60}

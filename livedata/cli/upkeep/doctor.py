@@ -27,7 +27,7 @@ from livedata.model.research.settings import ResearchSettings
 from livedata.services.audit.vitals import Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 from livedata.store.schedules import Skipping
 
 NEEDS_A_PERSON = 9

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.run import TraceStep
-from livedata.store.browsing.earlier import RunEnd
+from livedata.store.shown_runs import RunEnd
 
 _WIDTH = 1000
 _NARROWEST = 8

@@ -9,11 +9,10 @@ from msgspec import Struct
 
 from livedata.model.ids import Micros, RunId
 from livedata.services.scheduling.fires import LATE
-from livedata.store import queue, runs, schedules
+from livedata.store import outbox, queue, runs, schedules
 from livedata.store.audit import vitals
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
-from livedata.store.notices import outbox
 
 SECOND = 1_000_000
 MARGIN = 60 * SECOND

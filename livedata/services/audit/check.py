@@ -22,13 +22,13 @@ from livedata.services.audit.evidence import EvidenceJudge, Named
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.services.audit.places import PlaceJudge, address_problem
 from livedata.services.lost_runs import MAX_ATTEMPTS
+from livedata.store import outbox
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow, RunRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row
 from livedata.store.database.codec import unpack_text
 from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
-from livedata.store.notices import outbox
 from livedata.store.research.bodies import digest
 
 _KEEPS_AN_OUTPUT = HELD_BY_GUARDS | {"run.credits"}

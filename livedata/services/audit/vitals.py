@@ -8,14 +8,13 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros
 from livedata.services import leases
-from livedata.store import queue, schedules
+from livedata.store import outbox, queue, schedules
 from livedata.store.audit import vitals
 from livedata.store.audit.vitals import Growth, Unaccepted
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import STOP
 from livedata.store.database.store import Database
-from livedata.store.notices import outbox
-from livedata.store.notices.outbox import Backlog
+from livedata.store.outbox import Backlog
 from livedata.store.queue import LEASE
 from livedata.store.schedules import LateFires, Skipping
 

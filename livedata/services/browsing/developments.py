@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from livedata.model.row import Change, Scalar
 from livedata.services.browsing.tokens import Day
-from livedata.store.browsing.earlier import RunEnd
+from livedata.store.shown_runs import RunEnd
 
 
 class Point(Struct, frozen=True):

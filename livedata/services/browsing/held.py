@@ -12,7 +12,7 @@ from livedata.rules.changes.compare import RowChange
 from livedata.services.kept_output import kept_output
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView
-from livedata.store.browsing.lines import aliases
+from livedata.store.shown_rows import aliases
 
 
 class HeldCellChange(Struct, frozen=True):

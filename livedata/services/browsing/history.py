@@ -12,14 +12,13 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind
 from livedata.model.run import Run
-from livedata.store import accounts, datasets, feed, runs
-from livedata.store.browsing import earlier
-from livedata.store.browsing.earlier import RunEnd
-from livedata.store.browsing.lines import names
+from livedata.store import accounts, datasets, feed, runs, shown_runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.feed import RevisionFilter
+from livedata.store.shown_rows import names
+from livedata.store.shown_runs import RunEnd
 
 ON_A_PAGE: Final = 50
 _LOOKED_AT: Final = 1_000
@@ -78,7 +77,7 @@ def earlier_runs(
     """
     with db.reading() as reader:
         datasets.ref(reader, owner, dataset)
-        ends = earlier.earlier_runs(reader, dataset, limit, before)
+        ends = shown_runs.earlier_runs(reader, dataset, limit, before)
         return [(runs.get(reader, owner, RunId(ids.raw_id(end.run))), end) for end in ends]
 
 
@@ -89,7 +88,7 @@ def last_ends(
     with db.reading() as reader:
         for dataset in listed:
             datasets.ref(reader, owner, dataset)
-        return [earlier.earlier_runs(reader, dataset, limit) for dataset in listed]
+        return [shown_runs.earlier_runs(reader, dataset, limit) for dataset in listed]
 
 
 def _window(

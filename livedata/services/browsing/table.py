@@ -15,12 +15,12 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
 from livedata.store import datasets, rows
-from livedata.store.browsing.lines import CandidateRow, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.overrides import moved_in
 from livedata.store.research.identities import first_names
+from livedata.store.shown_rows import CandidateRow, Line, candidates, lines, newest
 
 ON_A_PAGE: Final = 100
 _LONGEST: Final = 200

@@ -14,8 +14,8 @@ from livedata.model.row import ChangePage
 from livedata.services.notices.changes_by_name import ChangesByName, described
 from livedata.store import datasets, feed
 from livedata.store.database.store import Database
-from livedata.store.notices.notices import Notice
-from livedata.store.notices.outbox import Message
+from livedata.store.notices import Notice
+from livedata.store.outbox import Message
 
 SOURCE = "/v1/datasets"
 MOST_CHANGES = 100

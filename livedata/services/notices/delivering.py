@@ -15,11 +15,11 @@ from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.services import leases
 from livedata.services.notices.cloud_events import CloudEvent, event_of
+from livedata.store import notices, outbox
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import notices, outbox
-from livedata.store.notices.notices import Notice
-from livedata.store.notices.outbox import Head, Message
+from livedata.store.notices import Notice
+from livedata.store.outbox import Head, Message
 from livedata.store.queue import Lease
 
 SECOND = 1_000_000

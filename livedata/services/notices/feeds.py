@@ -15,11 +15,10 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.model.row import ChangePage
 from livedata.services.notices.changes_by_name import ChangesByName
-from livedata.store import datasets, feed
+from livedata.store import datasets, feed, feed_tokens
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import feeds
-from livedata.store.notices.feeds import FeedHead, RunChanges
+from livedata.store.feed_tokens import FeedHead, RunChanges
 
 FORMS = ("atom", "json")
 MOST_ENTRIES = 20
@@ -55,10 +54,10 @@ def open_feed(store: Store, owner: OwnerName, dataset: DatasetId) -> str:
     """The token of a dataset's feed; the first time one is made. Raises NotFound."""
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
-        token = feeds.get(writer, dataset)
+        token = feed_tokens.get(writer, dataset)
         if token is None:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
-            feeds.add(writer, dataset, token, writer.now())
+            feed_tokens.add(writer, dataset, token, writer.now())
         return token
 
 
@@ -66,7 +65,7 @@ def token(db: Database, owner: OwnerName, dataset: DatasetId) -> str | None:
     """The token of a dataset's feed, if it has one. Raises NotFound."""
     with db.reading() as reader:
         datasets.ref(reader, owner, dataset)
-        return feeds.get(reader, dataset)
+        return feed_tokens.get(reader, dataset)
 
 
 def addresses(base: str, dataset: DatasetId, token: str) -> dict[str, str]:
@@ -79,13 +78,13 @@ def revoke(store: Store, owner: OwnerName, dataset: DatasetId) -> bool:
     """End the token of a dataset's feed; False if it has none. Raises NotFound."""
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
-        return feeds.remove(writer, dataset)
+        return feed_tokens.remove(writer, dataset)
 
 
 def head(db: Database, dataset: DatasetId, token: str) -> FeedHead:
     """What a feed is of, for who has its token. Raises NotFound for all others."""
     with db.reading() as reader:
-        described = feeds.described(reader, dataset)
+        described = feed_tokens.described(reader, dataset)
     # In the same time whether there is no such dataset or the token is wrong, and wherever it is.
     known = _NO_TOKEN if described is None else described.token
     matches = hmac.compare_digest(known.encode(), token.encode(errors="replace"))
@@ -97,7 +96,7 @@ def head(db: Database, dataset: DatasetId, token: str) -> FeedHead:
 def news(db: Database, dataset: DatasetId) -> News:
     """The newest entries of a dataset's feed. Raises NotFound."""
     with db.reading() as reader:
-        described = feeds.described(reader, dataset)
+        described = feed_tokens.described(reader, dataset)
         if described is None:
             raise NotFound(NO_FEED)
         names = ChangesByName.of(reader, dataset)
@@ -106,7 +105,7 @@ def news(db: Database, dataset: DatasetId) -> News:
         # From Run to Run along the feed: its revisions are in the order of acceptance, and those of
         # one Run follow each other.
         while len(entries) < MOST_ENTRIES:
-            run = feeds.last_run(reader, dataset, through)
+            run = feed_tokens.last_run(reader, dataset, through)
             if run is None:
                 break
             entries.append(_entry(reader, dataset, described, names, run))

@@ -17,12 +17,11 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services.commit import RunOutcome
-from livedata.store import accounts, datasets, schedules
+from livedata.store import accounts, datasets, notices, outbox, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
-from livedata.store.notices import notices, outbox
-from livedata.store.notices.notices import Concerned, Notice, Quiet
-from livedata.store.notices.outbox import RevisionRange, Stream
+from livedata.store.notices import Concerned, Notice, Quiet
+from livedata.store.outbox import RevisionRange, Stream
 
 
 class _Event(Struct, frozen=True):

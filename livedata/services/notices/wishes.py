@@ -15,11 +15,10 @@ from livedata.model.errors import Conflict, Invalid, NameTaken, NotFound
 from livedata.model.ids import Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
-from livedata.store import accounts, datasets
+from livedata.store import accounts, datasets, notices
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import notices
-from livedata.store.notices.notices import Notice, Subscription
+from livedata.store.notices import Notice, Subscription
 
 PREFIX = "whsec_"
 LONGEST_NAME = 120

@@ -10,11 +10,10 @@ from itertools import islice
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
-from livedata.store import datasets, held, rows, runs, schedules
+from livedata.store import datasets, held, outbox, rows, runs, schedules
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Temporary
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import outbox
 from livedata.store.research import temporary
 
 BATCH = 100

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import Backend
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 

@@ -236,8 +236,8 @@ TABLES = (
     Table(
         name="research_steps",
         key="id",
-        json={"step": "livedata.store.research.stored_step:STEP"},
-        packed={"facts": "livedata.store.research.facts:unpack"},
+        json={"step": "livedata.store.research.steps:STEP"},
+        packed={"facts": "livedata.store.research.steps:unpack_facts"},
         moments=("started_at",),
         unique=("attempt_id,number",),
         research=True,

@@ -11,7 +11,7 @@ from livedata.model.errors import StoreUnavailable
 from livedata.model.problem import Remedy
 from livedata.store.database.backend import SYMPTOMS, Backend, Jobs, Reader, Writer
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
-from livedata.store.database.version import VERSION
+from livedata.store.database.table import VERSION
 
 
 class Database:

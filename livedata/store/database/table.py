@@ -1,10 +1,13 @@
-"""What a program that runs has to know of a table; `schema.py` has it of each."""
+"""What a program that runs knows of the tables: their version, and of each what `schema.py` has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+
+VERSION = "0019"
+"""The newest migration."""
 
 
 class Archived(Struct, frozen=True):

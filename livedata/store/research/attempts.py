@@ -10,8 +10,15 @@ from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid,
 from livedata.model.research.record import ResearchFact, ResearchStep
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert
-from livedata.store.research import entities, facts
-from livedata.store.research.stored_step import STEP, loaded_step, stored_step
+from livedata.store.research import entities
+from livedata.store.research.steps import (
+    STEP,
+    facts_with_keys,
+    loaded_step,
+    pack_facts,
+    stored_step,
+    unpack_facts,
+)
 
 _ADD_ATTEMPT = insert(
     "research_attempts", "id", "run_id", "harness_version", "memory", "started_at"
@@ -106,11 +113,11 @@ def recorded_facts(reader: Reader, dataset: DatasetId, attempt: AttemptId) -> li
         "WHERE attempt_id = :attempt AND facts IS NOT NULL ORDER BY number",
         attempt=attempt,
     )
-    stored = [fact for (packed,) in rows for fact in facts.unpack(packed)]
+    stored = [fact for (packed,) in rows for fact in unpack_facts(packed)]
     keys = {number: key for key, number in entities.numbers(reader, dataset).items()}
-    return list(facts.with_keys(stored, keys))
+    return list(facts_with_keys(stored, keys))
 
 
 def _packed(reader: Reader, dataset: DatasetId, recorded: Sequence[ResearchFact]) -> bytes:
     keys = {fact.key for fact in recorded if fact.key is not None}
-    return facts.pack(recorded, entities.numbers_of(reader, dataset, keys))
+    return pack_facts(recorded, entities.numbers_of(reader, dataset, keys))

@@ -15,7 +15,7 @@ from livedata.services.notices import delivering
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
 from livedata.store.database.store import Store
-from livedata.store.notices.notices import Notice
+from livedata.store.notices import Notice
 from livedata.worker.delivery import apprise_message, command, webhook
 
 AT_ONCE = 4

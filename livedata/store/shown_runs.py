@@ -1,0 +1,136 @@
+"""Runs as a person is shown them: the whole row of one, how far it has come, those before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from livedata.model.dataset import RunStatus
+from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.ids import (
+    AttemptId,
+    DatasetId,
+    Micros,
+    OwnerName,
+    RunId,
+    format_timestamp,
+    format_uuid,
+    raw_id,
+)
+from livedata.model.problem import Problem
+from livedata.model.run import Run
+from livedata.store import runs
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import FACTS, PROBLEM, STOP, unpacked
+
+_WHOLE = (
+    f"SELECT {runs.RUN}, r.recipe_version, r.stop, r.problem, r.facts {runs.OF_OWNER} r.id = :id"
+)
+_LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
+"""No Run is queued after this moment, or has a later id."""
+_EARLIER = """
+SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
+    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
+    r.new_rows + r.changed_rows + r.gone_rows
+FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
+ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
+"""
+# The rows that there are now, without what the Runs since then have added.
+_ROWS_THEN = """
+SELECT CAST(d.row_count - coalesce(sum(r.new_rows - r.gone_rows + (
+    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned')), 0) AS BIGINT)
+FROM datasets d LEFT JOIN runs r
+ON r.dataset_id = d.id AND (r.queued_at, r.id) >= (:moment, :last)
+WHERE d.id = :dataset GROUP BY d.row_count
+"""
+
+
+class WholeRun(Struct, frozen=True):
+    """A Run with what it keeps for later; what is of JSON is read when it is asked for."""
+
+    run: Run
+    queued: Micros
+    started: Micros | None
+    completed: Micros | None
+    recipe_version: int
+    _stop: str | None
+    _problem: str | None
+    _facts: str | None
+
+    def stop(self) -> dict[str, Any]:
+        """Which rule ended it, and what that was applied to; empty while it is open."""
+        return STOP.load(self._stop) if self._stop else {}
+
+    def facts(self) -> RunFacts:
+        """What it found out; empty while it is open, and once that is let go of."""
+        return FACTS.load(unpacked(self._facts)) if self._facts else {}
+
+    def problem(self) -> Problem | None:
+        """What went wrong; None also for Runs of versions that kept only the sentence."""
+        return None if self._problem is None else PROBLEM.load(self._problem)
+
+
+def whole_run(reader: Reader, owner: OwnerName, run: RunId) -> WholeRun:
+    """A Run of an owner. Raises NotFound."""
+    row = reader.row(_WHOLE, owner=owner, id=run)
+    if row is None:
+        raise runs.not_found()
+    queued, started, completed = row[8:11]
+    return WholeRun(runs.as_run(row), queued, started, completed, *row[11:])
+
+
+class Progress(Struct, frozen=True):
+    """The pages that an attempt has read so far, and the items on them."""
+
+    pages: int
+    items: int
+
+
+def note_progress(writer: Writer, attempt: AttemptId, progress: Progress) -> None:
+    """Note how far an attempt has come; the caller has made sure that it still holds its Run."""
+    writer.execute(
+        "UPDATE attempts SET pages_read = :pages, items_read = :items WHERE id = :attempt",
+        attempt=attempt,
+        pages=progress.pages,
+        items=progress.items,
+    )
+
+
+def progress_so_far(reader: Reader, run: RunId) -> Progress | None:
+    """How far the last attempt at a Run has come; None if it has noted nothing."""
+    row = reader.row(
+        "SELECT pages_read, items_read FROM attempts WHERE run_id = :run "
+        "ORDER BY number DESC LIMIT 1",
+        run=run,
+    )
+    return None if row is None or row[0] is None else Progress(*row)
+
+
+class RunEnd(Struct, frozen=True):
+    """How a Run ended, and when; while it is open, when it was queued.
+
+    `changes` is how many rows it made, changed or found gone, and `rows` how many there were after
+    it; None if it was not accepted.
+    """
+
+    run: str
+    status: RunStatus
+    at: str
+    changes: int
+    rows: int | None
+
+
+def earlier_runs(
+    reader: Reader, dataset: DatasetId, limit: int, before: tuple[Micros, str] | None = None
+) -> list[RunEnd]:
+    """The Runs before (queuedAt, id) of one, newest first; without it, the newest."""
+    moment, last = before or _LATEST
+    place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
+    rows = reader.value(_ROWS_THEN, **place)
+    ends = []
+    for run, status, ended_at, added, changes in reader.rows(_EARLIER, **place, limit=limit):
+        left = rows if status == "succeeded" else None
+        ends.append(RunEnd(format_uuid(run), status, format_timestamp(ended_at), changes, left))
+        rows -= added
+    return ends
