@@ -126,6 +126,7 @@ def figures(modules: Sequence[Module], root: Path = ROOT) -> Iterator[Figure]:
     yield Figure("docstrings, percent", share, "of functions and classes")
     yield _counted("SQL outside the store", _spoken(modules), most=0)
     yield _counted("modules below 40 lines", house.short_modules(root), most=25)
+    yield _counted("small for no reason", house.small_for_no_reason(root), most=0)
     yield _counted("late imports", house.late_imports(root), most=75)
     yield _counted("siblings in circles", house.siblings_in_circles(root), most=0)
     yield _counted("questions for the kind", house.questions_of_kind(root), most=0)

@@ -20,12 +20,19 @@ from tests.browsing.test_one_moment import every_page
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import World
 from tests.made import make_store
-from tests.test_architecture import PACKAGES, Module, house, questions, target, within
+from tests.test_architecture import FLOORS, PACKAGES, Module, house, questions, target, within
 from tests.watched import Watched
 
 MIGRATIONS = "livedata.store.migrations"
 SHORT = 40
 """A module with fewer lines is a satellite, unless it has a reason."""
+REASONS: Mapping[str, str] = {
+    "livedata.messages.deliveries": "a table of sentences has one subject",
+    "livedata.messages.pagination": "a table of sentences has one subject",
+    "livedata.store.database.sqlite.no_jobs": "the answer of one database to what the other has",
+    "livedata.store.research.temporary": "whoever lets go of it imports nothing that writes it",
+}
+"""Why a module is below 40 lines with fewer than two importers, if not by what it is."""
 SHOWN = 3
 
 Graph = Mapping[str, set[str]]
@@ -41,7 +48,7 @@ def short_modules(root: Path) -> Iterator[str]:
     importers = _importers(root)
     for name, module in modules_of(root).items():
         lines = len(module.text.splitlines())
-        if lines < SHORT and not module.path.endswith("__init__.py"):
+        if lines < SHORT and not _is_package(module):
             told = ", ".join(sorted(importers[name])) or "nobody"
             yield f"{module.path}: {lines} lines, imported by {told}"
 
@@ -50,9 +57,34 @@ def satellites(root: Path) -> Iterator[str]:
     """Modules that one other module imports, and which: where it might live."""
     importers = _importers(root)
     for name, module in modules_of(root).items():
-        if len(importers[name]) == 1 and not module.path.endswith("__init__.py"):
+        if len(importers[name]) == 1 and not _is_package(module):
             lines = len(module.text.splitlines())
             yield f"{module.path}: {lines} lines, imported by {importers[name].pop()} alone"
+
+
+def lonely(root: Path) -> Iterator[Module]:
+    """Modules below 40 lines with fewer than two importers, but for doors.
+
+    A door is what starts a process, and what a table names as text: a command, a page.
+    """
+    importers = _importers(root)
+    modules = modules_of(root)
+    named = {name for module in modules.values() for name in _named_in(module)}
+    for name, module in modules.items():
+        is_door = name in FLOORS or name.endswith(".__main__") or name in named
+        is_small = len(module.text.splitlines()) < SHORT and not _is_package(module)
+        if is_small and not is_door and len(importers[name]) < 2:
+            yield module
+
+
+def small_for_no_reason(root: Path) -> Iterator[str]:
+    """Lonely modules that no reason is given for, and where each might live."""
+    importers = _importers(root)
+    for module in lonely(root):
+        if module.name not in REASONS:
+            told = ", ".join(importers[module.name]) or "nobody"
+            lines = len(module.text.splitlines())
+            yield f"{module.path}: {lines} lines, imported by {told}"
 
 
 def late_imports(root: Path) -> Iterator[str]:
@@ -73,7 +105,7 @@ def siblings_in_circles(root: Path) -> Iterator[str]:
     of the siblings, and what it imports of the others in its circle.
     """
     modules = house(root)
-    folders = {name for name, module in modules.items() if module.path.endswith("__init__.py")}
+    folders = {name for name, module in modules.items() if _is_package(module)}
     for graph, imports in _graphs(modules):
         for circle in _circles(graph):
             if folders.isdisjoint(circle):
@@ -120,6 +152,20 @@ def transactions_of_runs() -> dict[str, int]:
                     watched.look(visitor.get, path)
                     begun[path] = watched.begun
         return begun
+
+
+def _is_package(module: Module) -> bool:
+    return module.path.endswith("__init__.py")
+
+
+def _named_in(module: Module) -> Iterator[str]:
+    """The modules that a text may name: `module:name`; in a package, also what stands in it."""
+    for text in (str(each.value) for each in module.strings):
+        place, colon, _ = text.partition(":")
+        if colon:
+            yield place
+        elif _is_package(module):
+            yield f"{module.name}.{text}"
 
 
 def _importers(root: Path) -> dict[str, set[str]]:

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.figures import Figure, figures, main, read_modules, reading
-from benchmarks.house import shared_names, siblings_in_circles
-from tests.test_architecture import ROOT
+from benchmarks.house import (
+    REASONS,
+    lonely,
+    shared_names,
+    siblings_in_circles,
+    small_for_no_reason,
+)
+from tests.test_architecture import ROOT, build
 
 COUNTED = '''"""A module is neither a function nor a class."""
 # A comment counts.
@@ -70,6 +76,21 @@ def g(harvest, declared):
     return harvest.research.gone, harvest.pages is None, is_research_day(declared)
 """
 """Six lines that ask for the kind of a Run, and what looks like a question and is none."""
+DOORS = {
+    # What starts a process, and what a table names: nobody imports them, and they may be small.
+    "livedata/__main__.py": "from livedata.cli.commands import TABLE",
+    "livedata/wsgi.py": "",
+    "livedata/cli/commands.py": "TABLE = {'prune': 'livedata.cli.prune:prune'}" + "\n" * 40,
+    "livedata/cli/prune.py": "",
+    "livedata/pages/__init__.py": "ROUTES = (('/usage', 'usage', 'show'),)",
+    "livedata/pages/usage.py": "from livedata.pages import marks" + "\n" * 40,
+    "livedata/pages/marks.py": "",
+    "livedata/store/migrations/env.py": "",
+    "livedata/store/rows.py": "from livedata.store import damage" + "\n" * 40,
+    "livedata/store/runs.py": "from livedata.store import damage" + "\n" * 40,
+    "livedata/store/damage.py": "",
+    "livedata/store/forgotten.py": "TABLE = 'usage'",
+}
 LATE = """
 import livedata.store.apart
 from typing import TYPE_CHECKING
@@ -90,7 +111,7 @@ async def f():
 @pytest.fixture
 def planted(tmp_path: Path) -> dict[str, Figure]:
     """The figures of a house in which there is one of each that a bound forbids."""
-    for path, text in {
+    files = {
         **CIRCLES,
         "livedata/services/commit.py": QUESTIONS,
         "livedata/services/kinds/research.py": QUESTIONS,
@@ -99,9 +120,8 @@ def planted(tmp_path: Path) -> dict[str, Figure]:
         "livedata/services/wide.py": "class _Bare: ...\nclass Wishes:\n    class Wish: ..."
         + "\n" * 40,
         "livedata/store/migrations/versions/0001.py": "class Wish: ...",
-    }.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    }
+    build(tmp_path, files)
     return {figure.name: figure for figure in figures(list(read_modules(tmp_path)), tmp_path)}
 
 
@@ -181,6 +201,18 @@ def test_the_page_of_a_run_keeps_its_bound() -> None:
     assert len(figure.places) > 5
 
 
+def test_a_small_module_is_a_door_or_has_two_importers(tmp_path: Path) -> None:
+    build(tmp_path, DOORS)
+    assert list(small_for_no_reason(tmp_path)) == [
+        "livedata/pages/marks.py: 0 lines, imported by livedata.pages.usage",
+        "livedata/store/forgotten.py: 1 lines, imported by nobody",
+    ]
+
+
+def test_a_reason_to_be_small_is_given_where_there_is_no_other_and_nowhere_else() -> None:
+    assert {module.name for module in lonely(ROOT)} == set(REASONS)
+
+
 @pytest.mark.parametrize("places", [shared_names, siblings_in_circles])
 def test_the_house_keeps_one_meaning_for_a_name_and_arrows_that_run_one_way(
     places: Callable[[Path], Iterator[str]],
@@ -205,13 +237,12 @@ def test_a_figure_that_there_is_not_is_refused_with_those_that_have_places(
 @pytest.fixture
 def measured(tmp_path: Path) -> dict[str, Figure]:
     """The figures of a planted house, by name."""
-    for path, text in (
-        ("livedata/rules/counted.py", COUNTED),
-        ("livedata/store/rows.py", IN_THE_STORE),
-        ("livedata/store/migrations/versions/0001.py", MIGRATION),
-    ):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    files = {
+        "livedata/rules/counted.py": COUNTED,
+        "livedata/store/rows.py": IN_THE_STORE,
+        "livedata/store/migrations/versions/0001.py": MIGRATION,
+    }
+    build(tmp_path, files)
     return {figure.name: figure for figure in figures(list(read_modules(tmp_path)), tmp_path)}
 
 
