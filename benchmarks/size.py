@@ -17,7 +17,7 @@ from benchmarks import shop
 from benchmarks.goals import Report
 from benchmarks.pair import once
 from benchmarks.stage import STORE, Stage, stage
-from livedata.services.scheduling.retention import forget_old
+from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from tests.made import make_dataset, take
 

@@ -25,10 +25,9 @@ from livedata.model.errors import StoreUnavailable
 from livedata.model.harvest import StopReason
 from livedata.model.ids import Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import attempts, datasets, runs
+from livedata.services import attempts, datasets, retention, runs, scheduler
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import retention, scheduler
 from livedata.store import schedules
 from livedata.store.database.store import Store
 from tests.broken_disk import break_disk

@@ -52,7 +52,7 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {
-        *("archive", "audit", "browsing", "kinds", "notices", "research", "scheduling"),
+        *("audit", "browsing", "kinds", "notices", "research"),
     },
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds", "serving"},

@@ -31,7 +31,7 @@ from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
 from livedata.research.providers.readiness import require_packages
 from livedata.rules.declaration.research import check
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
-from livedata.services.research import artifacts, declaring
+from livedata.services.research import declaring
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
 SINCE = timestamp("since", "Only rows updated then or later.")
@@ -206,13 +206,13 @@ def get_run(request: ApiRequest, run: RunId) -> RunAnswer:
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
 def list_artifacts(request: ApiRequest, run: RunId) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
-    return artifacts.index(request.db, request.owner, run)
+    return diagnostics.artifact_index(request.db, request.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
 def get_artifact(request: ApiRequest, run: RunId, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
-    return {"artifact": artifacts.artifact(request.db, request.owner, run, artifact)}
+    return {"artifact": diagnostics.artifact(request.db, request.owner, run, artifact)}
 
 
 @endpoint(

@@ -9,7 +9,7 @@ from livedata.messages.run_end import skipped_fires
 from livedata.model import ids
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Remedy
-from livedata.services.scheduling import fires
+from livedata.services import fires
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS, Skipping
 

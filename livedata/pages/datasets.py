@@ -23,7 +23,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
-from livedata.services.scheduling.fires import next_fires, skipping
+from livedata.services.fires import next_fires, skipping
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
 from livedata.store.shown_runs import RunEnd

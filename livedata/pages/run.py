@@ -27,7 +27,7 @@ from livedata.pages.markup.run_marks import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, runs
-from livedata.services.browsing.held import HeldChanges, would_change
+from livedata.services.kept_output import HeldChanges, would_change
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of

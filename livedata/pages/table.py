@@ -30,7 +30,7 @@ from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import PageCursor, TableQuery, full_rows, table_page
-from livedata.services.scheduling.fires import Timetable, timetable
+from livedata.services.fires import Timetable, timetable
 from livedata.store.shown_rows import Line
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)

@@ -8,16 +8,15 @@ from livedata.pages.answers import page
 from livedata.pages.markup.plot import plot
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_days
-from livedata.services.research.days import of_owner
+from livedata.services.research.days import last_days, of_owner
 
 
 @at_one_moment
 def show() -> Response:
     """The page of what was used."""
     store, owner, settings = g.db, g.caller.owner, context().research
-    usage, days = queries.usage(store, owner), tokens.days(store, owner)
+    usage, days = queries.usage(store, owner), last_days(store, owner)
     today = of_owner(store, owner, settings)
     # The ledger is newest first.
     balances = [Point(each["createdAt"], each["balanceAfter"]) for each in usage["ledger"][::-1]]

@@ -6,20 +6,21 @@ read transaction, and nothing heavy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
-from livedata.model.errors import BadRequest, Detail
-from livedata.model.ids import OwnerName, RunId
-from livedata.model.run import KEPT_FOR, Run, RunTrace, TraceStep
+from livedata.model.diagnosis.recorded_research import ArtifactIndex, RunArtifact
+from livedata.model.errors import BadRequest, Detail, NotFound
+from livedata.model.ids import Micros, OwnerName, RunId
+from livedata.model.run import KEPT_FOR, RunTrace, TraceStep
 from livedata.rules.diagnosis.steps import latest, milliseconds, totals, trace_step
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView, viewing
-from livedata.store import runs
 from livedata.store.database.store import Database
+from livedata.store.research import artifacts
 from livedata.store.runs import RecordedAttempt
 
 LONGEST_NAME = 200
@@ -57,16 +58,6 @@ def diagnostics(
         cost = _cost(_trace(view))
         asked = Asked(entity, None if field is None else _field(view.columns, field), summary)
         return kinds.of_source(view.source).diagnose(view, cost, asked)
-
-
-def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
-    """The id of each Run in which something looked odd -> how many things did."""
-    with db.reading() as reader:
-        odd = {
-            run["id"]: runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
-            for run in listed
-        }
-    return {run: len(facts) for run, facts in odd.items() if facts}
 
 
 def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
@@ -152,3 +143,27 @@ def _cost(timing: RunTrace) -> CostArea:
     elif timing["queueMs"] is not None:
         area["unknowns"].append(finding_sentence("unknown.phases"))
     return area
+
+
+def artifact_index(db: Database, owner: OwnerName, run_id: RunId) -> ArtifactIndex:
+    """Interface 4.3: the newest artifacts of a Run, and its recipe; none of selectors."""
+    with viewing(db, owner, run_id) as view:
+        listed, more = artifacts.index(view.reader, view.id, _kept_since(view))
+        recipe = kinds.of_source(view.source).sent(view.source)
+    return {"runId": view.run["id"], "recipe": recipe, "truncated": more, "artifacts": listed}
+
+
+def artifact(db: Database, owner: OwnerName, run_id: RunId, artifact_id: bytes) -> RunArtifact:
+    """Interface 4.3: one artifact with its body. Raises NotFound."""
+    with viewing(db, owner, run_id) as view:
+        shown = artifacts.get(view.reader, view.ref.id, view.id, artifact_id, _kept_since(view))
+    if shown is None:
+        raise NotFound(
+            "There is no such artifact: this Run has recorded none of that id, or 30 days have "
+            "passed."
+        )
+    return shown
+
+
+def _kept_since(view: RunView) -> Micros:
+    return Micros(view.reader.now() - KEPT_FOR)

@@ -118,6 +118,16 @@ def all_figures(db: Database, listed: Sequence[Run]) -> Mapping[str, Figures]:
         }
 
 
+def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
+    """The id of each Run in which something looked odd -> how many things did."""
+    with db.reading() as reader:
+        odd = {
+            run["id"]: runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
+            for run in listed
+        }
+    return {run: len(facts) for run, facts in odd.items() if facts}
+
+
 def figures(
     reader: Reader, run: Run, recorded: tuple[Mapping[str, Any], RunFacts] | None = None
 ) -> Figures:

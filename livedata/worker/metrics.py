@@ -11,7 +11,7 @@ from typing import Any
 
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
-from livedata.services.audit.activity import Pulse, Watch
+from livedata.services.audit.vitals import Pulse, Watch
 from livedata.store.database.store import Database
 
 Address = tuple[str, int]

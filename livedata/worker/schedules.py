@@ -12,9 +12,9 @@ import schedule
 
 from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
+from livedata.services import fires, retention, scheduler
 from livedata.services.notices import telling
-from livedata.services.scheduling import fires, retention, scheduler
-from livedata.services.scheduling.scheduler import Fire
+from livedata.services.scheduler import Fire
 from livedata.store.database.store import Store
 
 TICK = 5.0

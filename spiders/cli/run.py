@@ -31,13 +31,12 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 from livedata.model.problem import Remedy
-from livedata.services import queries, runs
+from livedata.services import queries, runs, scheduler
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
+from livedata.services.retention import forget_old
 from livedata.services.run_report import RunReport
 from livedata.services.runs import Queued
-from livedata.services.scheduling import scheduler
-from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress

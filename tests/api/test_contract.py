@@ -8,7 +8,6 @@ import pytest
 
 from livedata.model.errors import ResearchUnavailable, StoreUnavailable
 from livedata.services import accounts, diagnostics, feed, queries, runs
-from livedata.services.research import artifacts
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.contract import ENDPOINTS, EXTENSIONS, problems, wrong
@@ -113,10 +112,8 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     for name in ("dataset", "datasets", "rows", "row", "runs", "run", "usage"):
         monkeypatch.setattr(queries, name, fail)
     monkeypatch.setattr(feed, "changes_json", fail)
-    for name in ("trace", "diagnostics"):
+    for name in ("trace", "artifact_index", "artifact", "diagnostics"):
         monkeypatch.setattr(diagnostics, name, fail)
-    for name in ("index", "artifact"):
-        monkeypatch.setattr(artifacts, name, fail)
     monkeypatch.setattr(Store, "writing", fail)
 
 

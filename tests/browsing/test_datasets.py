@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
-from livedata.services import datasets, queries, runs
-from livedata.services.scheduling import scheduler
-from livedata.services.scheduling.fires import timetable
+from livedata.services import datasets, queries, runs, scheduler
+from livedata.services.fires import timetable
 from livedata.store import datasets as dataset_store
 from livedata.store import schedules
 from tests import made

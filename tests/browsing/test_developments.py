@@ -15,11 +15,11 @@ from livedata.model.ids import Micros
 from livedata.model.research.answers import CallUsage
 from livedata.pages.markup.plot import plot
 from livedata.services import queries
-from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_cell, of_days, of_table
 from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
 from livedata.services.browsing.report import report
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.research.days import last_days
 from livedata.store.research import calls
 from tests import made
 from tests.browsing.world import World
@@ -114,7 +114,7 @@ def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Sto
         run = ids.RunId(ids.raw_id(queries.runs(store, table.owner, table.id, 1)[0]["id"]))
         took = CallUsage("a model", input_tokens=told, output_tokens=1, usd=0.25)
         add_call(store, run, took, Micros(now - days_ago * DAY))
-    days = tokens.days(store, "alice")
+    days = last_days(store, "alice")
     before = [day for day in days if day.day < ids.format_timestamp(now)[:10]]
     assert [(day.calls, day.input_tokens, day.output_tokens, day.usd) for day in before] == [
         (1, 9, 1, 0.25),

@@ -15,8 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from livedata.api import close_app, create_app
 from livedata.model import ids
 from livedata.pages import add_pages
-from livedata.services import queries
-from livedata.services.scheduling import retention
+from livedata.services import queries, retention
 from tests import made
 from tests.browsing.visitor import Visitor
 from tests.services.table import A, B, C, Table

@@ -14,11 +14,10 @@ from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.model.research.record import ResearchFact
 from livedata.pages.report import write
-from livedata.services import attempts, explanation, queries
+from livedata.services import attempts, explanation, queries, retention
 from livedata.services.browsing.report import report
 from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
-from livedata.services.scheduling import retention
 from livedata.store.shown_runs import Progress
 from tests import made
 from tests.browsing.visitor import Visitor

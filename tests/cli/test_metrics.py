@@ -15,7 +15,7 @@ from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.model.harvest import StopReason
 from livedata.services import attempts, runs
-from livedata.services.audit.activity import Watch
+from livedata.services.audit.vitals import Watch
 from livedata.services.commit import AcceptancePolicy
 from livedata.store import datasets
 from livedata.store.database.store import Store

@@ -12,7 +12,7 @@ from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling, wishes
 from livedata.services.notices.changes_by_name import described
-from livedata.services.scheduling.retention import forget_old
+from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from tests import made
 from tests.notices.conftest import Notify, kinds_told, told

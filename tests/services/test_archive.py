@@ -18,12 +18,11 @@ from livedata.model.dataset import Dataset
 from livedata.model.errors import Conflict, NameTaken
 from livedata.model.requests import UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, datasets, feed, queries
-from livedata.services.archive.container import open_archive
-from livedata.services.archive.transfer import export_archive, import_archive
-from livedata.services.audit.activity import Watch
+from livedata.services import accounts, datasets, feed, queries, scheduler
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling import scheduler
+from livedata.services.audit.vitals import Watch
 from livedata.store import archive_nouns
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata

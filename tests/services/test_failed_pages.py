@@ -11,10 +11,9 @@ from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, StopReason
-from livedata.services import datasets, explanation
+from livedata.services import datasets, diagnostics, explanation
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.research import artifacts as artifact_index
-from livedata.services.scheduling.retention import forget_old
+from livedata.services.retention import forget_old
 from tests import made
 from tests.crawling import Crawling, shop_source
 from tests.made import LOOPS
@@ -33,7 +32,7 @@ def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:
     dataset = crawling.create(shop_source(site.at("/list")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
-    index = artifact_index.index(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    index = diagnostics.artifact_index(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index["artifacts"] == []
     return explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
 

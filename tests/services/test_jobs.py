@@ -13,11 +13,10 @@ from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.harvest import StopReason
 from livedata.model.ids import DatasetId, RunId
-from livedata.services import attempts, datasets, lost_runs, runs
+from livedata.services import attempts, datasets, lost_runs, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import scheduler
 from livedata.store import queue
 from livedata.store.database.backend import Job, Jobs, Writer
 from livedata.store.database.store import Store

@@ -17,7 +17,7 @@ from livedata.model.harvest import StopReason
 from livedata.model.run import FACTS_KEPT_FOR, Run
 from livedata.services import explanation, feed, queries, runs
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling.retention import count_old, forget_old
+from livedata.services.retention import count_old, forget_old
 from livedata.store import held
 from livedata.store.database.store import Store
 from tests import made

@@ -22,13 +22,12 @@ from livedata.model.errors import (
 )
 from livedata.model.harvest import StopReason
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, lost_runs, runs
+from livedata.services import accounts, attempts, datasets, lost_runs, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.browsing import sessions
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import scheduler
-from livedata.services.scheduling.scheduler import Fire
+from livedata.services.scheduler import Fire
 from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, Table

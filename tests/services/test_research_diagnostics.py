@@ -7,7 +7,7 @@ from livedata.model.diagnosis.diagnostics import RunDiagnostics
 from livedata.model.ids import RunId
 from livedata.model.run import Run
 from livedata.services import diagnostics, explanation, queries
-from livedata.services.kinds.research_story import tell
+from livedata.services.kinds.research_diagnostics import tell
 from livedata.services.run_view import viewing
 from livedata.store.database.store import Store
 from tests.api.contract import wrong

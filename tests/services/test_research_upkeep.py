@@ -12,11 +12,11 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, feed, queries
-from livedata.services.archive.container import open_archive
-from livedata.services.archive.transfer import export_archive, import_archive
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
-from livedata.services.scheduling.retention import forget_old
+from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from livedata.store.held import serialize_harvest
 from tests.made import make_store

@@ -7,10 +7,9 @@ from typing import Any
 
 from livedata.model import ids
 from livedata.model.ids import Micros
-from livedata.services import diagnostics, explanation
+from livedata.services import diagnostics, explanation, retention
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling import retention
-from livedata.services.scheduling.retention import count_old, forget_old
+from livedata.services.retention import count_old, forget_old
 from livedata.store import runs as stored_runs
 from livedata.store import schedules
 from tests import made

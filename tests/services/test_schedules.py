@@ -17,9 +17,8 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import attempts, datasets, runs
-from livedata.services.scheduling import scheduler
-from livedata.services.scheduling.fires import next_fires, timetable
+from livedata.services import attempts, datasets, runs, scheduler
+from livedata.services.fires import next_fires, timetable
 from livedata.store import queue
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset

@@ -15,9 +15,8 @@ from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import datasets
-from livedata.services.scheduling import retention, scheduler
-from livedata.services.scheduling.fires import late_fires
+from livedata.services import datasets, retention, scheduler
+from livedata.services.fires import late_fires
 from livedata.store.accounts import lock_owner
 from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file

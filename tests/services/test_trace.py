@@ -12,7 +12,6 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import KEPT_FOR, PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, leases, runs
 from livedata.services.attempts import Attempt
-from livedata.services.research import artifacts as artifact_index
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED
@@ -176,12 +175,10 @@ def test_a_clock_that_was_set_back_took_no_time(table: Table, clock: Callable[[i
 
 def test_a_deterministic_run_has_no_artifacts(table: Table) -> None:
     run = table.take(A)
-    index = artifact_index.index(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    index = diagnostics.artifact_index(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index == {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
     with pytest.raises(NotFound, match="artifact"):
-        artifact_index.artifact(
-            table.store, "local", ids.RunId(ids.raw_id(run["id"])), ids.new_id()
-        )
+        diagnostics.artifact(table.store, "local", ids.RunId(ids.raw_id(run["id"])), ids.new_id())
 
 
 def test_a_run_of_another_owner_is_not_there(table: Table) -> None:
@@ -189,8 +186,8 @@ def test_a_run_of_another_owner_is_not_there(table: Table) -> None:
     with pytest.raises(NotFound):
         diagnostics.trace(table.store, "bob", run)
     with pytest.raises(NotFound):
-        artifact_index.index(table.store, "bob", run)
+        diagnostics.artifact_index(table.store, "bob", run)
     with pytest.raises(NotFound):
-        artifact_index.artifact(table.store, "bob", run, run)
+        diagnostics.artifact(table.store, "bob", run, run)
     with pytest.raises(NotFound):
         diagnostics.diagnostics(table.store, "bob", run)

@@ -11,7 +11,7 @@ from livedata.model import ids
 from livedata.model.errors import NotYet
 from livedata.model.ids import Micros, RunId
 from livedata.services import attempts, lost_runs, processes, runs
-from livedata.services.scheduling.retention import count_old, forget_old
+from livedata.services.retention import count_old, forget_old
 from livedata.store.database.store import Store
 from tests.patience import until
 from tests.services.table import A, Table

@@ -32,13 +32,12 @@ from livedata.model.requests import UpdateDataset
 from livedata.model.research.settings import ResearchSettings
 from livedata.pages import add_pages
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, attempts, datasets, feed, runs
-from livedata.services.archive.container import open_archive
-from livedata.services.archive.transfer import export_archive, import_archive
+from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
 from livedata.services.browsing import sessions
 from livedata.services.notices import delivering, feeds
 from livedata.services.research import days
-from livedata.services.scheduling import scheduler
 from livedata.store.database.store import Store
 from tests import made
 from tests.browsing.world import World

@@ -13,8 +13,7 @@ from livedata.model import ids
 from livedata.model.errors import Damaged
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, attempts, datasets, feed, runs
-from livedata.services.scheduling import scheduler
+from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
 from livedata.store.database.backend import Row, Writer
 from livedata.store.database.store import Store
 from tests import made

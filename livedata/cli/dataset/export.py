@@ -16,8 +16,8 @@ from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.messages.templates import plural
 from livedata.services import queries
-from livedata.services.archive.snapshot import snapshot
-from livedata.services.archive.transfer import export_archive
+from livedata.services.archive import export_archive
+from livedata.services.snapshot import snapshot
 
 _WITHOUT_TIMES = {
     "sqlite": "a SQLite file has both already",

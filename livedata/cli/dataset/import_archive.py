@@ -12,8 +12,8 @@ from livedata.cli.output.tables import print_record
 from livedata.hints import Subject
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services.archive.container import open_archive
-from livedata.services.archive.transfer import import_archive
+from livedata.services.archive import import_archive
+from livedata.services.archive_container import open_archive
 
 
 @click.command("import")

@@ -16,7 +16,7 @@ from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
 from livedata.model.problem import Remedy
 from livedata.services import queries
-from livedata.services.scheduling.fires import next_fires
+from livedata.services.fires import next_fires
 
 
 @click.command("list")

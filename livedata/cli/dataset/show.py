@@ -15,7 +15,7 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import Micros
 from livedata.services import queries
-from livedata.services.scheduling.fires import Timetable, timetable
+from livedata.services.fires import Timetable, timetable
 
 
 @click.command("show")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from livedata.model.dataset import Column
     from livedata.model.row import Change, Row, Scalar
-    from livedata.services.archive.snapshot import DatasetSnapshot
+    from livedata.services.snapshot import DatasetSnapshot
 
 BEFORE = ("rowKey", "status", "presence")
 AFTER = ("sourceUrl", "observedAt", "updatedAt")

@@ -19,7 +19,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.services import datasets, queries
-from livedata.services.scheduling.fires import timetable
+from livedata.services.fires import timetable
 
 # On a command line an empty text is more often a variable that is not set than a wish.
 REMOVABLE = ("question", "schedule")

@@ -11,8 +11,7 @@ from livedata.cli.output.tables import print_table
 from livedata.model import ids
 from livedata.model.diagnosis.recorded_research import ArtifactIndex
 from livedata.model.errors import NotFound
-from livedata.services import queries
-from livedata.services.research import artifacts
+from livedata.services import diagnostics, queries
 
 
 @click.command("artifacts")
@@ -35,7 +34,7 @@ def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
     with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = artifacts.index(db, ctx.owner, run_id)
+        index = diagnostics.artifact_index(db, ctx.owner, run_id)
     if ctx.json:
         print_json(index)
     elif index["artifacts"]:
@@ -63,8 +62,8 @@ def show_artifact(ctx: CommandContext, name: str, given: str) -> None:
     """Print one artifact of the Run that `name` names, by its id or an end of it."""
     with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = artifacts.index(db, ctx.owner, run_id)
-        artifact = artifacts.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
+        index = diagnostics.artifact_index(db, ctx.owner, run_id)
+        artifact = diagnostics.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
     if ctx.json:
         print_json({"artifact": artifact})
     elif artifact["body"] is None:

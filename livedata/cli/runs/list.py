@@ -17,8 +17,8 @@ from livedata.hints import Subject, hint
 from livedata.messages.run_end import read_so_far
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
-from livedata.services import diagnostics, queries
-from livedata.services.run_report import Figures, all_figures
+from livedata.services import queries
+from livedata.services.run_report import Figures, all_figures, count_oddities
 
 _MOST_ERRORS = 3
 """How many different errors are printed below a table that has no place for them."""
@@ -33,7 +33,7 @@ def list_runs(ctx: CommandContext, dataset: str, limit: int) -> None:
     with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, dataset)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
-        oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
+        oddities = {} if ctx.json else count_oddities(db, runs)
         figures = {} if ctx.json else all_figures(db, runs)
         if not ctx.json:
             warn_of_skipped(db, ctx.owner, dataset_id)

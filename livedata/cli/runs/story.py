@@ -10,7 +10,7 @@ from livedata.cli.output.tables import print_table
 from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.entities import SummaryEntity
-from livedata.services.kinds.research_story import Story
+from livedata.services.kinds.research_diagnostics import Story
 
 MOST_NAMES = 10
 """The names of rows that stand in one line; `rows list` has all."""

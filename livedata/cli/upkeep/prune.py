@@ -7,7 +7,7 @@ import click
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
-from livedata.services.scheduling import retention
+from livedata.services import retention
 
 NAMES = {
     "steps": "steps",

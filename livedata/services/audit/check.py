@@ -18,9 +18,8 @@ from livedata.model.run import HELD_BY_GUARDS
 from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
-from livedata.services.audit.evidence import EvidenceJudge, Named
+from livedata.services.audit.evidence import EvidenceJudge, Named, PlaceJudge, address_problem
 from livedata.services.audit.ledgers import ledger_problems
-from livedata.services.audit.places import PlaceJudge, address_problem
 from livedata.services.lost_runs import MAX_ATTEMPTS
 from livedata.store import outbox
 from livedata.store.audit import contradictions, observations, streams

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from msgspec import Struct
 
 from livedata.model.row import Change, Scalar
-from livedata.services.browsing.tokens import Day
+from livedata.services.research.days import Day
 from livedata.store.shown_runs import RunEnd
 
 

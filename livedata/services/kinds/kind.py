@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from livedata.model.research.stored import SentRecipe, StoredRecipe
     from livedata.rules.changes.guards import Drift
     from livedata.rules.explanation.run_context import RunContext
-    from livedata.services.kinds.research_story import Story
+    from livedata.services.kinds.research_diagnostics import Story
 
 Seen = Mapping[str, SeenRecord]
 Guarding = Callable[["Sequence[Drift]"], "Drift | None"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from livedata.rules.changes.guards import Drift
     from livedata.rules.explanation.run_context import RunContext
     from livedata.services.kinds.kind import Guarding
-    from livedata.services.kinds.research_story import Story
+    from livedata.services.kinds.research_diagnostics import Story
 
 archived: Final = frozenset(noun.table for noun in NOUNS if not noun.of_all)
 
@@ -180,6 +180,6 @@ def explain(context: RunContext) -> list[Problem]:
 
 def story(view: RunView) -> Story:
     """What was searched, read, refused, kept and dropped, and why."""
-    from livedata.services.kinds.research_story import tell
+    from livedata.services.kinds.research_diagnostics import tell
 
     return tell(view)

@@ -1,21 +1,28 @@
-"""The diagnostics of a research Run (interface 2.12), from what its latest attempt recorded."""
+"""The diagnostics (interface 2.12) and the story of a research Run, from its latest attempt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, json
 
 from livedata.messages.diagnosis.research import research_sentence
-from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
+from livedata.model.diagnosis.diagnostics import Asked, CostArea, Finding, RunDiagnostics
+from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, ResearchFact
 from livedata.model.research.stored import compile_research
 from livedata.model.run import RunDiscovery
+from livedata.rules.diagnosis import losses
 from livedata.rules.diagnosis.areas import report
+from livedata.rules.diagnosis.entities import summarize
 from livedata.rules.diagnosis.research import areas, ending, entities, pages
+from livedata.rules.diagnosis.research.entities import Researched
+from livedata.rules.diagnosis.research.pages import ResearchPage
+from livedata.rules.diagnosis.research.traces import Fate
+from livedata.rules.diagnosis.traces import EntityTrace
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
 from livedata.services.run_view import RunView
@@ -127,3 +134,49 @@ def _bodies(reader: Reader, run_id: RunId, attempt: str, kind: ArtifactKind) -> 
     for artifact in artifacts.recorded(reader, run_id, of_attempt, kind):
         if artifact.body is not None:
             yield artifact.body
+
+
+class Story(Struct, frozen=True):
+    """What a person wants to know of a research Run; `took` is what its calls used.
+
+    A `fresh` one took no answer from before. `fates` has its entities by what it made of them.
+    """
+
+    prompt: str
+    discovery: Discovery | None
+    pages: Sequence[ResearchPage]
+    offered: int
+    rejected: Mapping[str, int]
+    quotes_dropped: int
+    fates: Mapping[Fate, Sequence[SummaryEntity]]
+    summary: RunLossSummary
+    findings: Sequence[Finding]
+    took: Mapping[str, float]
+    unknowns: Sequence[str]
+    fresh: bool
+
+
+def tell(view: RunView) -> Story:
+    """The story of a Run."""
+    recorded = read(view)
+    reconciled = areas.reconciliation(recorded)
+    parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
+    researched = Researched(recorded)
+    summary = summarize(researched)
+    by_fate: dict[Fate, list[EntityTrace]] = {"kept": [], "stands": [], "lost": []}
+    for trace in researched.traces:
+        by_fate[trace.fate].append(trace)
+    return Story(
+        prompt="" if recorded.recipe is None else recorded.recipe.prompt,
+        discovery=recorded.discovery,
+        pages=pages.list_pages(recorded),
+        offered=sum(fact.code == "row_offered" for fact in recorded.facts),
+        rejected=reconciled["observations"].get("rejected", {}),
+        quotes_dropped=reconciled["observations"].get("quotesDropped", 0),
+        fates={fate: losses.list_entities(traced) for fate, traced in by_fate.items()},
+        summary=summary,
+        findings=[finding for part in parts for finding in part["findings"]],
+        took=ending.usage(recorded.calls),
+        unknowns=[*summary["unknowns"], *ending.usage_unknowns(recorded.calls)],
+        fresh=recorded.known.fresh,
+    )

@@ -1,7 +1,8 @@
-"""The budgets of a day for the research of each owner: how a call is set aside, paid and told."""
+"""What the research of each owner takes in a day: of its budget now, and in the last days."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from math import ceil
 from typing import Literal
@@ -10,15 +11,18 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.ids import OwnerName
+from livedata.model.ids import Micros, OwnerName, format_timestamp
+from livedata.model.research.answers import CallUsage
 from livedata.model.research.day import DayBudget
 from livedata.model.research.settings import ResearchSettings
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.research import days
+from livedata.store.research import calls, days
 from livedata.store.research.days import MICROS, Used
 
 Exceeded = Literal["token_limit", "cost_limit"]
+WINDOW = 30 * 86_400 * 1_000_000
+"""How long the last days are."""
 
 
 class SetAside(Struct, frozen=True):
@@ -105,3 +109,34 @@ def day_of(moment: datetime, zone: str) -> tuple[str, datetime]:
     day = moment.astimezone(local).date()
     renews = datetime.combine(day + timedelta(days=1), time(), local)
     return day.isoformat(), renews.astimezone(UTC)
+
+
+class Day(Struct):
+    """What the calls of a day in UTC took; what no provider told is not counted."""
+
+    day: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0
+    search_credits: float = 0
+
+
+def last_days(db: Database, owner: OwnerName) -> list[Day]:
+    """The days of the last 30 that had a call, the newest first."""
+    with db.reading() as reader:
+        made = calls.since(reader, owner, Micros(reader.now() - WINDOW))
+    return _summed(made)[::-1]
+
+
+def _summed(made: Iterable[tuple[Micros, CallUsage]]) -> list[Day]:
+    by_day: dict[str, Day] = {}
+    for moment, took in made:
+        name = format_timestamp(moment)[:10]
+        day = by_day.setdefault(name, Day(name))
+        day.calls += 1
+        day.input_tokens += took.input_tokens or 0
+        day.output_tokens += took.output_tokens or 0
+        day.usd += took.usd or 0
+        day.search_credits += took.search_credits or 0
+    return list(by_day.values())

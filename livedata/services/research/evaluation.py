@@ -14,7 +14,7 @@ from livedata.rules.research.names import fold_name
 from livedata.rules.research.numbers import holds_numbers
 from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries
-from livedata.services.research.artifacts import index
+from livedata.services.diagnostics import artifact_index
 from livedata.store.database.store import Database
 from livedata.store.research import artifacts, calls
 
@@ -69,7 +69,7 @@ class _Table:
     def __init__(self, db: Database, dataset: DatasetId, run: RunId) -> None:
         self._db = db
         self._dataset = dataset
-        recipe = index(db, OWNER, run)["recipe"]
+        recipe = artifact_index(db, OWNER, run)["recipe"]
         assert recipe is not None  # it has ended well, so it had a plan
         self.kind = recipe["plan"]["rowIdentity"]["kind"]
         self._name = recipe["fields"]["name"]

@@ -1,18 +1,30 @@
-"""The end of a research Run: judged, and accepted or not, as that of any Run."""
+"""The end of a research Run: what it found is judged, and accepted or not, as that of any Run."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from livedata.model import ids
+from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
+from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason
 from livedata.model.ids import Micros
-from livedata.model.research.outcome import ResearchOutcome
+from livedata.model.research.held import ResearchHarvest
+from livedata.model.research.outcome import (
+    ResearchedCell,
+    ResearchedPage,
+    ResearchedRow,
+    ResearchFindings,
+    ResearchOutcome,
+)
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import ResearchStep
+from livedata.model.research.record import ResearchFact, ResearchStep
+from livedata.rules.changes.checks import checked_pages, seen_records
+from livedata.rules.changes.compare import CurrentRow, fill_standing
 from livedata.rules.changes.research_checks import judge_research
 from livedata.services import attempts
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy, JudgedHarvest
 from livedata.services.notices import telling
-from livedata.services.research.harvest import harvest_of, output_facts, research_facts
 from livedata.store import rows, runs
 from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
@@ -49,3 +61,131 @@ def finish_research(
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed([]))
         telling.tell(writer, {attempt.run: end})
     return end.status
+
+
+def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> ResearchHarvest:
+    """The checked pages with the rows that were found on them, and who these rows are."""
+    rows: dict[int, list[ResearchedRow]] = {}
+    for row in outcome.rows:
+        rows.setdefault(row.page, []).append(row)
+    checked = [page for page in outcome.pages if page.outcome == "checked"]
+    findings = ResearchFindings(
+        outcome.stop,
+        {row.key: row.identity for row in outcome.rows},
+        sorted(outcome.gone),
+        outcome.inputs,
+    )
+    return ResearchHarvest(
+        [_page(page, rows.get(page.number, []), recipe) for page in checked],
+        StopReason(outcome.stop, outcome.problem),
+        attempts=sum(page.outcome != "unattempted" for page in outcome.pages),
+        refusals=sum(page.refused for page in outcome.pages),
+        research=findings,
+    )
+
+
+def _page(page: ResearchedPage, rows: Iterable[ResearchedRow], recipe: ResearchRecipe) -> PageRead:
+    records = [_record(row, recipe) for row in rows]
+    return PageRead(
+        page.number,
+        page.url,
+        page.final_url,
+        page.final_url,
+        page.status or 0,
+        page.title,
+        page.digest or "",
+        page.at,
+        records,
+        [sum(record.values[at] is not None for record in records) for at in _indexes(recipe)],
+    )
+
+
+def _record(row: ResearchedRow, recipe: ResearchRecipe) -> Record:
+    cells = row.cells
+    quotes = [_quotes(cell) for cell in cells]
+    # The address of the page is nowhere on it: what leads there are the words that name the row.
+    name, source = (recipe.fields.index(field) for field in (recipe.name, recipe.source))
+    quotes[source] = None if cells[source].stands else quotes[name]
+    return Record(
+        row.number,
+        row.key,
+        [cell.value for cell in cells],
+        [None if cell.value is not None else cell.reason or "unknown" for cell in cells],
+        [None if cell.quote is None else cell.quote.text for cell in cells],
+        quotes,
+    )
+
+
+def _quotes(cell: ResearchedCell) -> list[Quote] | None:
+    """What supports a cell; None for one that stands."""
+    if cell.stands:
+        return None
+    quote = cell.quote
+    return [] if quote is None else [Quote(quote.page, quote.row, quote.text)]
+
+
+def _indexes(recipe: ResearchRecipe) -> range:
+    return range(len(recipe.fields))
+
+
+def research_facts(
+    harvest: Harvest, recipe: ResearchRecipe, current: Iterable[CurrentRow]
+) -> RunFacts:
+    """The facts that a Run stores at its end; what it found page by page stands in its steps."""
+    seen = seen_records(harvest)
+    positions = [field.position for field in recipe.fields]
+    records = [each.record for each in fill_standing(current, seen, positions).values()]
+    return {
+        "checked": checked_pages(harvest),
+        "pages": [_page_fact(page) for page in harvest.pages],
+        "attempts": harvest.attempts,
+        "refusals": harvest.refusals,
+        "complete": harvest.ending.rule == "all_selected_pages_checked",
+        "rows": len(records),
+        "fields": [_field(recipe.fields[at].id, at, records) for at in _indexes(recipe)],
+    }
+
+
+def _page_fact(page: PageRead) -> PageFact:
+    return {
+        "url": page.url,
+        "finalUrl": page.final_url,
+        "status": page.status,
+        "title": page.title,
+        "items": len(page.records),
+        "matches": page.matches,
+    }
+
+
+def _field(field_id: str, at: int, records: Collection[Record]) -> FieldFact:
+    reasons = [record.reasons[at] for record in records]
+    return {
+        "id": field_id,
+        "populated": sum(record.values[at] is not None for record in records),
+        "notFound": reasons.count("not_found"),
+        "extractionFailed": reasons.count("extraction_failed"),
+    }
+
+
+def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list[ResearchFact]:
+    """What became of the rows in the table (rules 14.9): known only once a Run has ended."""
+    urls = {page.number: page.final_url for page in outcome.pages}
+    code = "row_written" if accepted else "output_withheld"
+    facts = [
+        ResearchFact(
+            "output",
+            code,
+            step,
+            failure=not accepted,
+            url=urls.get(row.page),
+            entity=row.cells[0].value or row.identity.aliases[0],
+            key=row.key,
+        )
+        for row in outcome.rows
+    ]
+    if accepted:
+        facts += [
+            ResearchFact("output", "row_missing", step, failure=True, key=key)
+            for key in outcome.gone
+        ]
+    return facts

@@ -20,7 +20,7 @@ from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import meet_owner
-from livedata.services.archive.container import Archive, new_archive
+from livedata.services.archive_container import Archive, new_archive
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
 from livedata.store import archive_nouns, datasets, recipes

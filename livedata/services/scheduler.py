@@ -19,11 +19,10 @@ from livedata.model.errors import (
     RunInProgress,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
-from livedata.services import runs
+from livedata.services import fires, runs
 from livedata.services.lost_runs import reap_expired_leases
 from livedata.services.notices import telling
 from livedata.services.runs import Queued
-from livedata.services.scheduling import fires
 from livedata.store import accounts, datasets, queue, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store

@@ -1,1 +1,0 @@
-"""Archives: a whole dataset in one file, from one store into another."""
