@@ -205,6 +205,7 @@ CAUSES: Mapping[str, Words] = {
     "cause.scripted": "The list is made by scripts now: the page as sent has nothing for "
     "itemSelector {selector!r}.",
     "cause.items_gone": "The items look different now: itemSelector {selector!r} matches nothing.",
+    "cause.items_gone.never": "itemSelector {selector!r} matches nothing on the page.",
     # Keys, fields and rows.
     "cause.strangers": _strangers,
     "cause.key_empty": _key_empty,

@@ -181,7 +181,8 @@ def _later(current: Dataset) -> Micros:
 
 def _name_taken(name: str) -> Conflict:
     return NameTaken(
-        f"There is a dataset named {name!r} already; names are handles, choose another."
+        f"There is a dataset named {name!r} already; give this one another `name`, or revise "
+        "that one."
     )
 
 

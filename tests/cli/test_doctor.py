@@ -248,6 +248,13 @@ ENDS = {
                 "the dataset has no rows."
             ),
         ),
+        (
+            ["accepted", "failed", "failed"],
+            (
+                "None of the last 2 Runs of red of c was accepted; the last one ended failed at "
+                "{}, so its rows are older."
+            ),
+        ),
         (["accepted", "lost"], "The last Run of red of c is held since {}, so its rows are older."),
     ],
 )

@@ -99,6 +99,19 @@ def test_cells_of_a_table_are_found_in_a_part_of_it(crawling: Crawling, site: Si
     assert replaced(explained) == [("itemSelector", "tr.product", "tr.line")]
 
 
+def test_items_that_were_never_read_are_not_said_to_look_different(
+    crawling: Crawling, site: Site
+) -> None:
+    site.page("/", table(some_items(3), "line"))
+    source = shop_source(site.at("/"), pagination={"kind": "none"})
+    dataset = crawling.create(source, allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    assert sentence(explained.causes[0]) == (
+        "itemSelector 'li.product' matches nothing on the page."
+    )
+
+
 def table(items: list[Item], name: str, above: str = "") -> str:
     rows = "".join(
         f'<tr class="{name}" data-sku="{item.sku}"><td class="name">{item.name}</td></tr>'

@@ -132,16 +132,19 @@ def pause(table: Table) -> None:
         (["failed"], "failed"),
         (["failed", "failed"], "failed"),
         (["failed", "accepted"], None),
-        # One that was read before, and fails, is told by notices: it may well read again tomorrow.
+        # One that was read before, and fails once, may well be read again tomorrow.
         (["accepted", "failed"], None),
+        (["accepted", "failed", "failed"], "failed"),
+        (["failed", "failed", "accepted", "failed"], None),
+        (["accepted", "failed", "failed", "accepted"], None),
         (["accepted", "held"], "held"),
-        (["accepted", "held", "failed"], None),
+        (["accepted", "held", "failed"], "failed"),
         # That a person cancelled a Run says nothing of the site.
         (["cancelled"], None),
         (["accepted", "held", "paused"], None),
     ],
 )
-def test_a_dataset_that_is_held_or_has_only_ever_failed_is_told(
+def test_a_dataset_that_is_held_or_fails_again_and_again_is_told(
     table: Table, ends: list[str], status: str | None
 ) -> None:
     for end in ends:

@@ -139,12 +139,14 @@ def _spent_days(research: Iterable[tuple[OwnerName, DayBudget, int]]) -> Iterato
 
 
 def _not_accepted(dataset: Unaccepted) -> str:
-    """Say that the last Run of a dataset is held, or that none was ever accepted."""
+    """Say that the last Run of a dataset is held, or that none, or none of late, was accepted."""
     about = Subject(dataset.owner, dataset.name, ids.format_uuid(dataset.run))
     whose, moment = f"of {dataset.name} of {dataset.owner}", _moment(dataset.ended)
     held = dataset.status == "held"
     end = f"is held since {moment}" if held else f"ended {dataset.status} at {moment}"
-    if dataset.accepted:
+    if dataset.accepted and not held:
+        said = f"None of the last {dataset.in_a_row} Runs {whose} was accepted; the last one {end}"
+    elif dataset.accepted:
         said = f"The last Run {whose} {end}"
     elif dataset.runs == 1:
         said = f"The first Run {whose} {end}"
@@ -292,4 +294,5 @@ def _unaccepted(dataset: Unaccepted) -> dict[str, Any]:
         "endedAt": ids.format_timestamp(dataset.ended),
         "runs": dataset.runs,
         "accepted": dataset.accepted,
+        "inARow": dataset.in_a_row,
     }

@@ -244,7 +244,9 @@ def _items_gone(context: RunContext) -> Problem:
     if judged and judged["shown"]:
         rows = [fact("evidence.known_rows", shown=judged["shown"], known=judged["known"])]
     evidence = [*context.page_evidence(), *rows, *context.previous_items()]
-    return cause("cause.items_gone", evidence, [PREVIEW, REVISE, SHOW_PAGE], selector=selector)
+    # Of a source that was never accepted nobody knows that it once matched.
+    code = "cause.items_gone" if context.before else "cause.items_gone.never"
+    return cause(code, evidence, [PREVIEW, REVISE, SHOW_PAGE], selector=selector)
 
 
 def _page_and_before(context: RunContext) -> list[Problem]:

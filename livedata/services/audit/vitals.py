@@ -82,11 +82,15 @@ def examine(db: Database, late: int) -> Vitals:
 
 
 def _needs_a_person(dataset: Unaccepted) -> bool:
-    """Whether a dataset is held, or has only ever failed; one that was cancelled says nothing."""
+    """Whether a dataset is held, has only ever failed, or has failed more than once in a row.
+
+    A Run that was cancelled says nothing of the site.
+    """
     stop = {} if dataset.stop is None else STOP.load(dataset.stop)
     if stop.get("rule") == "cancelled":
         return False
-    return dataset.status == "held" or not dataset.accepted
+    # A site may be down for an hour: one failure after accepted Runs mends itself.
+    return dataset.status == "held" or not dataset.accepted or dataset.in_a_row > 1
 
 
 def _growth(reader: Reader, now: Micros) -> list[DatasetGrowth]:

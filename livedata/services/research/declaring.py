@@ -65,8 +65,8 @@ def add_draft(
             return dataset_store.get(writer, owner, dataset)
     except AlreadyThere as error:
         raise NameTaken(
-            f"There is a dataset named {declared.name!r} already; names are handles, choose "
-            "another."
+            f"There is a dataset named {declared.name!r} already; give this one another `name`, or "
+            "revise that one."
         ) from error
 
 

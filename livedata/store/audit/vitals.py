@@ -28,7 +28,8 @@ class Unaccepted(Struct, frozen=True):
     """A dataset whose last Run was not accepted: that Run, when it ended, and how.
 
     `stop` is the rule that ended it, as JSON, `runs` how many have ended, `accepted` how many of
-    these were accepted. `rows` are present.
+    these were accepted, `in_a_row` how many have ended since the last accepted one. `rows` are
+    present.
     """
 
     owner: str
@@ -39,6 +40,7 @@ class Unaccepted(Struct, frozen=True):
     stop: str | None
     runs: int
     accepted: int
+    in_a_row: int
     rows: int
 
 
@@ -111,6 +113,9 @@ def unaccepted(reader: Reader) -> list[Unaccepted]:
         "SELECT d.owner, d.name, r.id, r.status, r.completed_at, r.stop, "  # noqa: S608
         f"(SELECT count(*) FROM runs n WHERE n.dataset_id = d.id AND n.{over}), "
         "(SELECT count(*) FROM runs a WHERE a.dataset_id = d.id AND a.status = 'succeeded'), "
+        f"(SELECT count(*) FROM runs f WHERE f.dataset_id = d.id AND f.{over} AND f.queued_at > "
+        "coalesce((SELECT max(a.queued_at) FROM runs a WHERE a.dataset_id = d.id "
+        "AND a.status = 'succeeded'), -1)), "
         "(SELECT count(*) FROM rows w WHERE w.dataset_id = d.id AND w.presence = 'present') "
         "FROM datasets d JOIN runs r ON r.id = (SELECT l.id FROM runs l WHERE l.dataset_id = d.id "
         f"AND l.{over} ORDER BY l.queued_at DESC, l.id DESC LIMIT 1) "
