@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final, get_args
 
@@ -17,13 +17,13 @@ from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import BadRequest
 from livedata.model.ids import DatasetId
-from livedata.model.row import RowStatus, Scalar
+from livedata.model.row import RowStatus
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
 from livedata.pages.markup.filters import cell, moment
 from livedata.pages.markup.plot import plot
 from livedata.pages.markup.run_marks import strip
-from livedata.pages.markup.texts import BEGINNING, cut, is_address
+from livedata.pages.markup.texts import beginning
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
@@ -158,10 +158,12 @@ def _begin(column: Column, *, wide: bool) -> str:
 
 
 def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
-    data, missing, marks = line.data, line.missing, dict(_marks(line))
+    data, missing = line.data, line.missing
+    marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
+    # A long text is cut: the page of its row has all of it.
     cells = "".join(
         [
-            f"{begin}{_cell(data[field], missing.get(field))}{marks.get(field, '')}</td>"
+            f"{begin}{cell(data[field], missing.get(field), beginning)}{marks.get(field, '')}</td>"
             for field, begin in places
         ]
     )
@@ -173,19 +175,11 @@ def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
     )
 
 
-def _cell(value: Scalar, reason: str | None = None) -> str:
-    """A cell, a long text cut: the page of its row has all of it."""
-    # An address is cut where it is shown: its link still leads there.
-    if isinstance(value, str) and len(value) > BEGINNING and not is_address(value):
-        value = cut(value)
-    return cell(value, reason)
-
-
-def _marks(line: Line) -> Iterator[tuple[str, str]]:
-    """What stands beside the cells that changed last or were edited."""
-    for field in {*line.edited, *line.was}:
-        mark = ' <span class="mark">edited by hand</span>' if field in line.edited else ""
-        # Under a hand edit the source may change, and what is shown does not.
-        if field in line.was and line.was[field] != line.data[field]:
-            mark += f' <span class="mark was">was <del>{_cell(line.was[field])}</del></span>'
-        yield field, mark
+def _mark(line: Line, field: str) -> str:
+    """What stands beside a cell that changed last or was edited."""
+    mark = ' <span class="mark">edited by hand</span>' if field in line.edited else ""
+    # Under a hand edit the source may change, and what is shown does not.
+    if field in line.was and line.was[field] != line.data[field]:
+        was = cell(line.was[field], written=beginning)
+        mark += f' <span class="mark was">was <del>{was}</del></span>'
+    return mark

@@ -21,17 +21,18 @@ from livedata.store.database.statements import listed
 T = TypeVar("T")
 
 _CANDIDATE = "SELECT id, row_key, updated_at, data, overrides FROM rows WHERE"
-# What stood there is kept with the change, else with the revision before it. The dataset is not
-# named: with it, SQLite would read all its rows instead of looking up these.
+# What stood there is kept with the change, else with the revision before it: only then is that one
+# looked up, for none has the id NULL. The dataset is not named: with it, SQLite would read all its
+# rows instead of looking up these.
 _LINES = """
-SELECT w.id, w.row_key, w.presence, w.status, w.updated_at, w.data, w.reasons, w.overrides,
-       v.changed, v.was, p.data AS before
+SELECT w.id, w.row_key, w.presence, w.status, w.updated_at, v.changed,
+       w.data, w.reasons, w.overrides, v.was, p.data AS before
 FROM rows w
 LEFT JOIN revisions v ON v.id = w.revision_id AND w.status = 'changed'
-LEFT JOIN revisions p ON p.id = v.previous_id AND v.was IS NULL
+LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
 WHERE w.id IN
 """
-_TEXTS = slice(5, None)
+_TEXTS = slice(6, None)
 """The columns of a line that have texts of any length."""
 
 
@@ -128,7 +129,7 @@ def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
     size = 0
     for row in stored:
         yield row
-        size += sum(len(text) for text in row[_TEXTS] if isinstance(text, str))
+        size += sum(map(len, filter(None, row[_TEXTS])))
         if size >= backend.PAGE_BYTES:
             return
 
@@ -158,9 +159,10 @@ def _line(
     presence: Presence,
     status: RowStatus,
     updated_at: Micros,
-    *cells: Any,
+    changed: int,
+    *texts: Any,
 ) -> Line:
-    data, reasons, overrides, *change = cells
+    data, reasons, overrides, was, before = texts
     return Line(
         format_uuid(row),
         key,
@@ -171,7 +173,7 @@ def _line(
         # A row may be older than the last columns.
         dict(zip_longest(fields.ids, VALUES.load(data))),
         _by_field(fields, load_positions(REASONS, reasons)) if reasons else {},
-        _was(fields, *change) if status == "changed" else {},
+        _was(fields, changed, was, before) if status == "changed" else {},
         _by_field(fields, load_positions(OVERRIDES, overrides)) if overrides else (),
     )
 

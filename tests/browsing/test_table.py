@@ -167,6 +167,13 @@ def test_a_long_text_is_cut_in_the_table_and_whole_on_its_row(alice: Visitor, st
     assert long in alice.get(row)
 
 
+def test_a_long_text_that_begins_like_an_address_is_no_link(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, owner="alice")
+    like = f"https://shop.example/{'x' * 300} and more"
+    made.take(store, dataset, [{"sku": "A1", "title": like}], owner="alice")
+    assert f'<td><bdi dir="auto">{like[:300]}…</bdi></td>' in alice.get(path_of(dataset))
+
+
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:
     path = path_of(made.make_dataset(store, "alice"))
     assert "There are no rows yet" in alice.get(path)

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from livedata.model.row import Scalar
 from livedata.pages.markup.shortest import Block, StepBudget, blocks
-from livedata.pages.markup.texts import BEGINNING, cut, is_address, unchanged, unfolding
+from livedata.pages.markup.texts import BEGINNING, beginning, is_address, unchanged, unfolding
 from livedata.services.browsing.table import words
 
 _WHY: Final = {
@@ -62,10 +62,16 @@ def count(number: float) -> str:
     return f'<data class="number" value="{text}">{text}</data>'
 
 
-def cell(value: Scalar, reason: str | None = None) -> str:
-    """The value of a cell: a text in its own direction, an address as a link, a number as such."""
+def cell(
+    value: Scalar, reason: str | None = None, written: Callable[[str], str] = unfolding
+) -> str:
+    """The value of a cell: a text in its own direction, an address as a link, a number as such.
+
+    `written` makes the HTML of a text of any length.
+    """
     if isinstance(value, str):
-        return _text(value)
+        # An address is cut where it is shown: its link still leads there.
+        return _link(value) if is_address(value) else f'<bdi dir="auto">{written(value)}</bdi>'
     if value is None:
         return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
     if isinstance(value, bool):
@@ -82,12 +88,10 @@ def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) 
     return Markup(f"<del>{cell(before)}</del> → <ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
 
 
-def _text(value: str) -> str:
-    if is_address(value):
-        link = escape(value)
-        shown = link if len(value) <= BEGINNING else escape(cut(value))
-        return f'<a href="{link}" rel="noreferrer nofollow external" dir="ltr">{shown}</a>'
-    return f'<bdi dir="auto">{unfolding(value)}</bdi>'
+def _link(to: str) -> str:
+    link = escape(to)
+    shown = link if len(to) <= BEGINNING else beginning(to)
+    return f'<a href="{link}" rel="noreferrer nofollow external" dir="ltr">{shown}</a>'
 
 
 def difference(before: str, after: str, budget: StepBudget) -> Markup:

@@ -21,12 +21,17 @@ def cut(text: str) -> str:
     return f"{text[:BEGINNING]}…" if len(text) > BEGINNING else text
 
 
+def beginning(text: str) -> str:
+    """The beginning of a long text, and all of a short one, as HTML."""
+    return escape(cut(text))
+
+
 def unfolding(text: str) -> str:
     """A text as HTML: of a long one the beginning, which opens to all of it."""
     if len(text) <= LONG:
         return escape(text)
     return (
-        f'<details class="long"><summary><bdi dir="auto">{escape(cut(text))}</bdi> '
+        f'<details class="long"><summary><bdi dir="auto">{beginning(text)}</bdi> '
         f"<small>all {len(text):,} characters</small></summary>"
         f'<div dir="auto">{escape(text)}</div></details>'
     )

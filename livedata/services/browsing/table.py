@@ -34,6 +34,8 @@ _TOO_LONG: Final = (
 
 Sorting = Callable[[CandidateRow], Scalar]
 """What a row is sorted by."""
+Place = tuple[Scalar, RowId]
+"""Where a row stands in the list: what it is sorted by, and its id."""
 
 
 class PageCursor(Struct, frozen=True):
@@ -82,9 +84,10 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
         fields = datasets.ref(reader, owner, dataset).fields
         looking = _Looking(reader, dataset, fields, query)
         places, end = looking.newest() if query.sort is None else looking.sorted()
-        written = lines(reader, dataset, fields, [_raw(place) for place in places])
-    # Long texts may leave less room than there are rows.
-    return TablePage(written, places[len(written) - 1] if len(written) < len(places) else end)
+        written = lines(reader, dataset, fields, [row for _, row in places])
+    if len(written) < len(places):  # long texts may leave less room than there are rows
+        end = places[len(written) - 1]
+    return TablePage(written, None if end is None else PageCursor(end[0], ids.format_uuid(end[1])))
 
 
 def full_rows(
@@ -110,7 +113,7 @@ class _Looking:
         self._by = _sorting(fields, query, self._names)
         self._left = _LOOKED_AT
 
-    def newest(self) -> tuple[list[PageCursor], PageCursor | None]:
+    def newest(self) -> tuple[list[Place], Place | None]:
         """The rows of a page by the index of the store, however long the table is.
 
         With the place after which others may be: the last one looked at.
@@ -120,10 +123,10 @@ class _Looking:
         limit = None if self._query.search or self._query.stale else ON_A_PAGE + 1
         only = self._query.only
         last: CandidateRow | None = None
-        places: list[PageCursor] = []
+        places: list[Place] = []
         for row in newest(self._reader, self._dataset, only, before, limit):
-            if self._left <= 0:
-                return places, after if last is None else self._place(last)
+            if self._left <= 0 and last is not None:
+                return places, self._place(last)
             if self._wants(row):
                 # One more than is shown tells whether there are more.
                 if len(places) == ON_A_PAGE:
@@ -132,7 +135,7 @@ class _Looking:
             last = row
         return places, None
 
-    def sorted(self) -> tuple[list[PageCursor], PageCursor | None]:
+    def sorted(self) -> tuple[list[Place], Place | None]:
         """The rows of a page after the place of the page before. Raises Invalid."""
         descends, after = self._query.descending, self._query.after
         placed = ((_order(*place, descends=descends), place) for place in self._matching())
@@ -141,19 +144,19 @@ class _Looking:
             placed = ((at, place) for at, place in placed if (at < end if descends else at > end))
         pick = nlargest if descends else nsmallest
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
-        shown = [PageCursor(by, ids.format_uuid(row)) for by, row in first[:ON_A_PAGE]]
+        shown = first[:ON_A_PAGE]
         return shown, shown[-1] if len(first) > len(shown) else None
 
-    def _matching(self) -> Iterator[tuple[Scalar, bytes]]:
-        """What each row is sorted by, and its id: whole rows would be too much to hold."""
+    def _matching(self) -> Iterator[Place]:
+        """The place of each row: whole rows would be too much to hold."""
         for row in candidates(self._reader, self._dataset, self._query.only):
             if self._left <= 0:
                 raise Invalid(_TOO_LONG)
             if self._wants(row):
-                yield self._by(row), row.id
+                yield self._place(row)
 
-    def _place(self, row: CandidateRow) -> PageCursor:
-        return PageCursor(self._by(row), ids.format_uuid(row.id))
+    def _place(self, row: CandidateRow) -> Place:
+        return self._by(row), row.id
 
     def _wants(self, row: CandidateRow) -> bool:
         """Whether a person wishes to see a row; it has been looked at then."""
@@ -172,10 +175,6 @@ class _Looking:
         values = (self._names.get(row.key, row.key), *row.values)
         texts = (words(value).casefold() for value in values if value is not None)
         return any(self._searched in text for text in texts)
-
-
-def _raw(place: PageCursor) -> RowId:
-    return RowId(ids.raw_id(place.row))
 
 
 def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
