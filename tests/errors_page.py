@@ -15,9 +15,18 @@ from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
 from livedata.cli.runs.next_steps import OF_RESEARCH
 from livedata.hints import Subject, hint, quoted
-from livedata.messages import addresses, causes, checks, deliveries, fetch, pagination, run_end
-from livedata.messages.diagnosis import findings, research
-from livedata.messages.notices import events
+from livedata.messages import (
+    addresses,
+    causes,
+    checks,
+    deliveries,
+    fetch,
+    findings,
+    notice_events,
+    pagination,
+    research_findings,
+    run_end,
+)
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.templates import Words
 from livedata.model.errors import LivedataError
@@ -64,15 +73,21 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "Evidence": ("The facts that show a cause.", causes.EVIDENCE),
     "Findings": ("Diagnostics name these, without `finding.`.", findings.FINDINGS),
     "What is not known": ("Diagnostics say these as `unknowns`.", findings.UNKNOWNS),
-    "Notices": ("What a message of a notice says.", events.SENTENCES),
+    "Notices": ("What a message of a notice says.", notice_events.SENTENCES),
     "Notices that do not arrive": (
         "Why a message could not be delivered: `doctor`, the log and `notice test` say it.",
         deliveries.SENTENCES,
     ),
     "Facts of an entity": ("Diagnostics name these, without `fact.`.", findings.DETAILS),
-    "Findings of research": ("Diagnostics name these, without `finding.`.", research.FINDINGS),
-    "What is not known of research": ("Diagnostics say these as `unknowns`.", research.UNKNOWNS),
-    "Facts of research": ("Diagnostics name these.", research.FACT_MEANINGS),
+    "Findings of research": (
+        "Diagnostics name these, without `finding.`.",
+        research_findings.FINDINGS,
+    ),
+    "What is not known of research": (
+        "Diagnostics say these as `unknowns`.",
+        research_findings.UNKNOWNS,
+    ),
+    "Facts of research": ("Diagnostics name these.", research_findings.FACT_MEANINGS),
 }
 """Title -> what the section says first, and its table."""
 HELPED = (

@@ -50,7 +50,6 @@ ROOMS: Mapping[str, set[str]] = {
         *("audit", "database", "database.sqlite", "database.postgres", "research"),
         *("migrations", "migrations.versions", "tables"),
     },
-    "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {
         *("audit", "browsing", "kinds", "notices", "research"),
     },

@@ -19,7 +19,7 @@ from livedata.api.auth import meet
 from livedata.api.endpoints import AppContext
 from livedata.api.queries import path_id
 from livedata.api.responses import Internal, entity_tag, log, not_modified
-from livedata.messages.notices import events
+from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.model.ids import DatasetId
@@ -34,7 +34,7 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def title(entry: Entry) -> str:
     """How many rows an accepted Run changed."""
-    return events.deltas(entry.new, entry.changed, entry.gone)
+    return notice_events.deltas(entry.new, entry.changed, entry.gone)
 
 
 def table(entry: Entry) -> str:

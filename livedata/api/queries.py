@@ -2,11 +2,19 @@
 
 Implements rules 2.3: malformed, out of range, unknown or repeated
 parameters are a 400 with one detail for each of them.
+
+A cursor (interface 4.1 and 4.2) is an opaque text that says where the next page of a list begins.
+It belongs to one list with its filters, and holds the moment and the id of the last entry seen, and
+a digest of the list.
 """
 
 from __future__ import annotations
 
+import binascii
+import hashlib
 import re
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -14,6 +22,7 @@ from urllib.parse import unquote_to_bytes
 from msgspec import Struct
 
 from livedata.messages.request import format_detail, format_value, nearest, shortened, summary
+from livedata.model import ids
 from livedata.model.errors import MAX_DETAILS, BadRequest, Detail, NotFound
 from livedata.model.ids import ID_PATTERN, parse_timestamp, raw_id
 
@@ -24,6 +33,12 @@ _ID = re.compile(ID_PATTERN)
 _TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
+Position = tuple[ids.Micros, str]
+"""The moment and id of the last entry seen."""
+
+# Digest of the list, moment in microseconds, id. No signature: a cursor gives no access to
+# anything, since the list that it continues is read for the caller's own owner.
+_CURSOR = struct.Struct(">8sq16s")
 
 
 class Parameter(Struct, frozen=True):
@@ -200,3 +215,34 @@ def _decoded(part: bytes) -> str:
     if "\x00" in text:
         raise BadRequest("The query holds NUL.")
     return text
+
+
+def write_cursor(listed: object, moment: str, entry: str) -> str:
+    """The cursor to continue the list `listed` after the entry of this moment and id."""
+    packed = _CURSOR.pack(_digest_of(listed), ids.parse_timestamp(moment), ids.raw_id(entry))
+    return urlsafe_b64encode(packed).rstrip(b"=").decode()
+
+
+def read_cursor(listed: object, cursor: str | None) -> Position | None:
+    """The position in a cursor; raises BadRequest if it is not a cursor of the list `listed`."""
+    if cursor is None:
+        return None
+    try:
+        packed = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        digest, moment, entry = _CURSOR.unpack(packed)
+    except (ValueError, binascii.Error, struct.error):
+        raise _foreign_cursor() from None
+    # The decoder skips characters outside its alphabet, so other texts mean the same bytes.
+    canonical = urlsafe_b64encode(packed).rstrip(b"=").decode() == cursor
+    if digest != _digest_of(listed) or not canonical:
+        raise _foreign_cursor()
+    return moment, ids.format_uuid(entry)
+
+
+def _foreign_cursor() -> BadRequest:
+    why = "is not a cursor of this list; send the nextCursor of a page with the same filters"
+    return BadRequest(f"cursor {why}.", (Detail("cursor", why),))
+
+
+def _digest_of(listed: object) -> bytes:
+    return hashlib.sha256(repr(listed).encode()).digest()[:8]

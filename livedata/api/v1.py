@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from flask import Blueprint
 
-from livedata.api import cursors
 from livedata.api.endpoints import ENDPOINTS, ApiRequest, Header, endpoint
 from livedata.api.envelopes import (
     ArtifactAnswer,
@@ -20,7 +19,17 @@ from livedata.api.envelopes import (
     RunQueued,
     TraceAnswer,
 )
-from livedata.api.queries import choices, flag, integer, limit, text, timestamp, uuid
+from livedata.api.queries import (
+    choices,
+    flag,
+    integer,
+    limit,
+    read_cursor,
+    text,
+    timestamp,
+    uuid,
+    write_cursor,
+)
 from livedata.model.account import Usage
 from livedata.model.diagnosis.recorded_research import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
@@ -82,12 +91,12 @@ def create_research(request: ApiRequest) -> DatasetAnswer:
 def list_datasets(request: ApiRequest) -> DatasetPage:
     """List the datasets, newest first."""
     most = request.query["limit"]
-    before = cursors.read("datasets", request.query["cursor"])
+    before = read_cursor("datasets", request.query["cursor"])
     # One more than the page holds tells whether there is a next page.
     listed = queries.datasets(request.db, request.owner, most + 1, before)
     page = listed[:most]
     more = len(listed) > most
-    last = cursors.write("datasets", page[-1]["createdAt"], page[-1]["id"]) if more else None
+    last = write_cursor("datasets", page[-1]["createdAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 
 
@@ -125,13 +134,13 @@ def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
     # All filters belong to the list's name: with others the cursor would skip or repeat rows.
     listed = ("rows", dataset, since, sorted(statuses))
     try:
-        before = cursors.read(listed, request.query["cursor"])
+        before = read_cursor(listed, request.query["cursor"])
     except BadRequest:
         queries.dataset(request.db, request.owner, dataset)  # a 404 goes before a 400
         raise
     only = RowFilter(since, statuses)
     page, more = queries.rows(request.db, request.owner, dataset, most, only, before)
-    last = cursors.write(listed, page[-1]["updatedAt"], page[-1]["id"]) if more else None
+    last = write_cursor(listed, page[-1]["updatedAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 
 

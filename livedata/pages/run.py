@@ -13,10 +13,10 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.hints import Subject, Try, is_of_the_machine, tries
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
-from livedata.messages.diagnosis.research import fact_meaning
-from livedata.messages.diagnosis.taken import describe_calls
+from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import sentence
+from livedata.messages.research import describe_calls
+from livedata.messages.research_findings import fact_meaning
 from livedata.messages.run_end import read_so_far
 from livedata.model.dataset import labels
 from livedata.model.diagnosis.explanation import RunExplanation

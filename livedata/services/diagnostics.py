@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics

@@ -15,7 +15,7 @@ from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
-from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
+from livedata.messages.list_doubts import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from typing_extensions import override
 
-from livedata.messages.diagnosis.taken import Taken
+from livedata.messages.research import UsageTotal
 from livedata.messages.templates import plural
 from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase
@@ -33,7 +33,7 @@ class ResearchCounts(Struct):
     pages: int = 0
     windows: int = 0
     rows: int = 0
-    taken: Taken = field(default_factory=Taken)
+    taken: UsageTotal = field(default_factory=UsageTotal)
     under_way: dict[str, Phase] = field(default_factory=dict)
     """The steps that have not ended, by their ids."""
 

@@ -19,8 +19,8 @@ from livedata.cli.interrupt import ended_by_ctrl_c
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.hints import Subject, hint, machine_hints
-from livedata.messages.diagnosis.findings import odd_sentences
-from livedata.messages.diagnosis.taken import describe_calls
+from livedata.messages.findings import odd_sentences
+from livedata.messages.research import describe_calls
 from livedata.messages.templates import plural
 from livedata.model.errors import (
     Damaged,

@@ -20,7 +20,7 @@ from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.work import TooMuchWork
 from livedata.hints import Subject, hint, machine_hints
-from livedata.messages.diagnosis.lists import unmended_for_work, unmended_sentence
+from livedata.messages.list_doubts import unmended_for_work, unmended_sentence
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId

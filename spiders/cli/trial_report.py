@@ -10,7 +10,7 @@ from livedata.cli.output.values import Value, format_value
 from livedata.extraction.page_text import page_text
 from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.findings import oddity_sentence
 from livedata.messages.render import check_result, statement
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead, PageSnapshot

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.findings import oddity_sentence
 from livedata.model import ids
 from livedata.model.problem import problem_of
 from livedata.model.run import Run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from livedata.model import ids
-from livedata.model.research.day import DayBudget
+from livedata.model.research.settings import DayBudget
 from livedata.model.run import Run
 from livedata.research.replay.replay import replay
 from livedata.services import accounts, diagnostics

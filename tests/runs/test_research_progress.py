@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from livedata.messages.diagnosis.taken import Taken
+from livedata.messages.research import UsageTotal
 from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import ResearchStep, RowCounts
 from spiders.cli.research_counts import ResearchCounts
@@ -73,6 +73,6 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
 def test_money_is_told_once_a_call_is_made_whose_price_is_known(
     calls: list[CallUsage], words: str
 ) -> None:
-    taken = Taken()
+    taken = UsageTotal()
     taken.include(calls)
     assert str(taken) == words

@@ -11,7 +11,7 @@ from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.account import Usage
 from livedata.model.errors import NotFound
-from livedata.model.research.day import DayBudget
+from livedata.model.research.settings import DayBudget
 from livedata.services import queries
 from livedata.services.research import days
 from livedata.store.database.store import Database

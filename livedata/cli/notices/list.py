@@ -11,7 +11,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
-from livedata.messages.notices.masking import masked
+from livedata.messages.deliveries import masked
 from livedata.model import ids
 from livedata.services.notices import wishes
 from livedata.store.notices import Notice

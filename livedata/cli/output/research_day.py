@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from livedata.cli.output.values import format_timestamp
-from livedata.model.research.day import DayBudget
+from livedata.model.research.settings import DayBudget
 
 
 def day_in_words(day: DayBudget) -> str:

@@ -12,7 +12,7 @@ from livedata.cli.model_trial import outcome_in_words
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.source_file import read_declaration
-from livedata.messages.diagnosis.research import fact_meaning
+from livedata.messages.research_findings import fact_meaning
 from livedata.model.errors import Invalid
 from livedata.model.research.declaration import PlanFile
 from livedata.research.asking.windows import windows

@@ -17,7 +17,7 @@ from livedata.cli.runs.diagnosis import diagnose_run
 from livedata.cli.runs.list import format_so_far
 from livedata.cli.runs.story import print_story
 from livedata.hints import Subject, hint, hints
-from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
+from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import entry, sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,

@@ -14,9 +14,9 @@ from livedata.cli.runs.list import format_deltas, format_duration, format_so_far
 from livedata.cli.runs.next_steps import next_steps
 from livedata.hints import Subject, hint, hints
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
-from livedata.messages.diagnosis.taken import describe_calls
+from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import entry, statement
+from livedata.messages.research import describe_calls
 from livedata.messages.run_end import would_change
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
-from livedata.messages.diagnosis.research import fact_meaning
+from livedata.messages.research_findings import fact_meaning
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.entities import SummaryEntity
 from livedata.services.kinds.research_diagnostics import Story

@@ -22,8 +22,7 @@ from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
-from livedata.model.research.day import DayBudget
-from livedata.model.research.settings import ResearchSettings
+from livedata.model.research.settings import DayBudget, ResearchSettings
 from livedata.services.audit.vitals import Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from livedata.model.research.day import DayBudget
 from livedata.model.research.recipe import EntityKind
+from livedata.model.research.settings import DayBudget
 from livedata.model.row import MissingReason, Presence
 
 

@@ -1,4 +1,4 @@
-"""Which model and which search a research Run uses, as the operator set them."""
+"""Which model and search a research Run uses, and what a day may take, as the operator set them."""
 
 from __future__ import annotations
 
@@ -49,3 +49,18 @@ class ResearchSettings(Struct, frozen=True):
     def has_day(self) -> bool:
         """Whether the research of a day is limited."""
         return self.research_tokens_a_day is not None or self.research_usd_a_day is not None
+
+
+class DayBudget(Struct, frozen=True):
+    """The limits of a day, and what is used of it so far; without a limit it is None.
+
+    `day` is its date in the operator's time zone, `renews` the moment at which the next one begins,
+    both as ISO 8601 writes them. What a call under way may take at most counts as used.
+    """
+
+    day: str
+    renews: str
+    tokens: int = 0
+    usd: float = 0.0
+    most_tokens: int | None = None
+    most_usd: float | None = None

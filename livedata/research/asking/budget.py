@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.day import DayBudget
 from livedata.model.research.memory import Spent
 from livedata.model.research.recipe import ResearchLimits
+from livedata.model.research.settings import DayBudget
 from livedata.research.ports import Prices, Question
 
 Limit = Literal["token_limit", "cost_limit"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol, TypeVar
 
-from livedata.messages.diagnosis.findings import finding_sentence
-from livedata.messages.diagnosis.research import research_sentence
+from livedata.messages.findings import finding_sentence
+from livedata.messages.research_findings import research_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,

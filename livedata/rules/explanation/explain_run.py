@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from livedata.messages.diagnosis.findings import odd_sentences
+from livedata.messages.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.problem import Problem, Remedy, problem_of
 from livedata.rules.changes.guards import KEYS_CHANGED, KEYS_MOVED, MASS_LOSS

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, json
 
-from livedata.messages.diagnosis.research import research_sentence
+from livedata.messages.research_findings import research_sentence
 from livedata.model.diagnosis.diagnostics import Asked, CostArea, Finding, RunDiagnostics
 from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch

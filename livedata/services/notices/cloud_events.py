@@ -7,7 +7,7 @@ from typing import Any, cast
 import orjson
 from msgspec import Struct
 
-from livedata.messages.notices import events
+from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.ids import DatasetId
 from livedata.model.row import ChangePage
@@ -50,7 +50,7 @@ def event_of(
 
 def trial_event(notice: Notice, public_url: str) -> CloudEvent:
     """What `notice test` delivers."""
-    sentence = events.sentence("test", name=notice.name)
+    sentence = notice_events.sentence("test", name=notice.name)
     data = {"dataset": None, "run": None, "sentence": sentence}
     time = ids.format_timestamp(ids.now())
     source = f"{public_url}{SOURCE}"
@@ -68,7 +68,7 @@ def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) ->
         "data": data,
     }
     name = data["dataset"]["name"] if data["dataset"] else ""
-    return CloudEvent(key, orjson.dumps(body), events.title(kind, name), _text(data))
+    return CloudEvent(key, orjson.dumps(body), notice_events.title(kind, name), _text(data))
 
 
 def _text(data: dict[str, Any]) -> str:

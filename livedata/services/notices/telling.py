@@ -12,7 +12,7 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.messages.notices import events
+from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
@@ -60,7 +60,7 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
         return
     (fires,) = skipping
     last = f"{ids.format_timestamp(fires.last)[:19]}Z"
-    told = events.skipped(name, fires.count, last, fires.reason)
+    told = notice_events.skipped(name, fires.count, last, fires.reason)
     data = {"dataset": _named(dataset, name), "run": None, "sentence": told}
     for notice in notices.readable(writer, owner):
         known = outbox.stream(writer, notice.id, dataset)
@@ -98,7 +98,7 @@ def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
             return
         outbox.keep(writer, notice.id, dataset.dataset, replace(known, silent=True))
         since = f"{ids.format_timestamp(dataset.since)[:19]}Z"
-        told = events.sentence("silent", name=dataset.name, since=since)
+        told = notice_events.sentence("silent", name=dataset.name, since=since)
         data = {"dataset": _named(dataset.dataset, dataset.name), "run": None, "sentence": told}
         outbox.put(writer, notice.id, dataset.dataset, "silent", data, None, now)
 
@@ -131,7 +131,7 @@ def _judge(
     failures, held = known.failures + 1, outcome.status == "held"
     if known.failing or not (held or failures >= notice.threshold):
         return replace(known, failures=failures), []
-    told_now = events.failing(dataset.name, failures, outcome.problem, held=held)
+    told_now = notice_events.failing(dataset.name, failures, outcome.problem, held=held)
     failing = [_Event("failing", told_now)] if "failing" in notice.kinds else []
     return replace(known, failures=failures, failing=True), failing
 
@@ -140,13 +140,13 @@ def _of_accepted(known: Stream, dataset: Concerned, outcome: RunOutcome) -> Iter
     """All that may be told of an accepted Run."""
     name, (new, changed, gone) = dataset.name, outcome.deltas or (0, 0, 0)
     if known.failing:
-        yield _Event("recovered", events.recovered(name, known.failures))
+        yield _Event("recovered", notice_events.recovered(name, known.failures))
     # Its revisions are the last of the feed: nobody else writes until the transaction ends.
     if count := new + changed + gone:
-        sentence = events.changes(name, new, changed, gone, outcome.covered)
+        sentence = notice_events.changes(name, new, changed, gone, outcome.covered)
         yield _Event("changes", sentence, RevisionRange(dataset.head - count, dataset.head))
     if outcome.oddities:
-        yield _Event("odd", events.odd(name, outcome.oddities))
+        yield _Event("odd", notice_events.odd(name, outcome.oddities))
 
 
 def _about(dataset: Concerned, run: RunId, outcome: RunOutcome) -> dict[str, object]:

@@ -13,8 +13,7 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName, format_timestamp
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.day import DayBudget
-from livedata.model.research.settings import ResearchSettings
+from livedata.model.research.settings import DayBudget, ResearchSettings
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.research import calls, days

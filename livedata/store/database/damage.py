@@ -77,7 +77,7 @@ def _load_problem(text: str) -> None:
 
 
 def _load_facts(text: str | bytes) -> object:
-    from livedata.messages.diagnosis.findings import odd_sentences
+    from livedata.messages.findings import odd_sentences
 
     facts = codec.FACTS.load(text)
     odd_sentences(facts)

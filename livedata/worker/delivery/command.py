@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Event
 from typing import IO
 
-from livedata.messages.notices.masking import masked_saying
+from livedata.messages.deliveries import masked_saying
 from livedata.model.problem import Problem
 from livedata.services.notices.cloud_events import CloudEvent
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from livedata.messages.diagnosis.research import research_sentence
+from livedata.messages.research_findings import research_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     Duplicate,

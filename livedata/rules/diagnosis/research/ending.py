@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from livedata.messages.diagnosis.research import research_sentence
+from livedata.messages.research_findings import research_sentence
 from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.problem import Param

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
 from livedata.extraction.cells import canonical
-from livedata.messages.diagnosis.research import fact_meaning, research_sentence
+from livedata.messages.research_findings import fact_meaning, research_sentence
 from livedata.model.diagnosis.entities import (
     DuplicateGroup,
     EntityDiagnosis,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from livedata.messages.diagnosis.research import research_sentence
+from livedata.messages.research_findings import research_sentence
 from livedata.model.diagnosis.diagnostics import SourceCounts
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.research.outcome import PageOutcome

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from livedata.messages.diagnosis.research import fact_detail
+from livedata.messages.research_findings import fact_detail
 from livedata.model.diagnosis.entities import EntityPath, Fact, Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun

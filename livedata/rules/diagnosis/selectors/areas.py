@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.findings import finding_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     Finding,

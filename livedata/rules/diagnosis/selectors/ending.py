@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from functools import partial
 from typing import Final
 
-from livedata.messages.diagnosis.findings import finding_sentence, oddity_sentence
+from livedata.messages.findings import finding_sentence, oddity_sentence
 from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_run import FailureFact, RecordedRun
 from livedata.model.problem import problem_of

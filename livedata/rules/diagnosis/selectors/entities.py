@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from livedata.extraction.cells import canonical
-from livedata.messages.diagnosis.findings import fact_meaning, finding_sentence
+from livedata.messages.findings import fact_meaning, finding_sentence
 from livedata.model.diagnosis.entities import (
     Basis,
     DuplicateGroup,

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.findings import finding_sentence
 from livedata.model.diagnosis.entities import Fact, Outcome
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
 from livedata.model.problem import Param

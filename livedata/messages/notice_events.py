@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.findings import oddity_sentence
 from livedata.messages.render import statement
 from livedata.messages.run_end import skipped_fires
 from livedata.messages.templates import Words, fill

@@ -1,1 +1,0 @@
-"""What diagnostics say of Runs, in words."""
