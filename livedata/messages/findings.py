@@ -62,6 +62,18 @@ def _bare_rows(finding: Problem) -> str:
     return f"{first} nothing but a key, where other rows have more{such}: it may be no record."
 
 
+def _sparse_rows(finding: Problem) -> str:
+    rows, key, lacks = finding.params["rows"], finding.params["key"], finding.params["lacks"]
+    assert isinstance(lacks, list)
+    fields = ", ".join(map(str, lacks))
+    if rows == 1:
+        said = f"The new row {key!r} has none of {fields}, which nearly all other rows have"
+    else:
+        such = f"{key!r}, which has none of {fields}"
+        said = f"{rows} new rows lack most of what nearly all other rows have, such as {such}"
+    return f"{said}: it may be no record."
+
+
 def _cells_unreadable(finding: Problem) -> str:
     params = finding.params
     cells = plural(params["cells"], "cell")
@@ -146,6 +158,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.other_texts_unreadable": "{field}: cells that cannot be read as a {type} have other "
     "texts than in the last accepted Run, such as {text!r}.",
     "finding.bare_rows": _bare_rows,
+    "finding.sparse_rows": _sparse_rows,
     "finding.list_redirected": "The list was redirected: {url} led to {address}.",
     "finding.fewer_pages": "The list had {pages_before:page(s)} in the last accepted Run, and has "
     "{pages} now.",

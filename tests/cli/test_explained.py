@@ -101,7 +101,7 @@ def test_explaining_imports_the_driver_alone(
 def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [])
     text = livedata.out("runs", "explain", "shop")
-    assert "1. The items look different now: itemSelector 'li' matches nothing." in text
+    assert "1. itemSelector 'li' matches nothing on the page." in text
     assert "try:   Mend the source and keep rows and history" in text
     assert "livedata runs explain" in livedata.out("runs", "show", "shop")
 

@@ -245,6 +245,48 @@ def test_new_rows_with_nothing_but_a_key_are_told(crawling: Crawling, site: Site
     assert shop_.odd(shop_.again()) == {}
 
 
+WHOLE = [
+    {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}, "required": True},
+    {"name": "name", "read": {"selector": "h2"}},
+    {"name": "price", "read": {"selector": ".price"}},
+    {"name": "stock", "read": {"selector": ".stock"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("added", "odd"),
+    [
+        (
+            ["<li class=product data-sku=ad1><b class=price>3.00</b></li>"],
+            (
+                "The new row 'ad1' has none of name, stock, which nearly all other rows have: it "
+                "may be no record."
+            ),
+        ),
+        (
+            [f"<li class=product data-sku=ad{at}><b class=price>3.00</b></li>" for at in (1, 2)],
+            (
+                "2 new rows lack most of what nearly all other rows have, such as 'ad1', which has "
+                "none of name, stock: it may be no record."
+            ),
+        ),
+        # One of three: a price on application.
+        (
+            ["<li class=product data-sku=new><h2>New</h2><b class=stock>in stock</b></li>"],
+            None,
+        ),
+    ],
+)
+def test_new_rows_without_most_of_what_others_have_are_told(
+    crawling: Crawling, site: Site, added: list[str], odd: str | None
+) -> None:
+    shop_ = Rebuilt(crawling, site, fields=WHOLE)
+    shop_.rewrite(lambda body: body.replace("</ul>", f"{''.join(added)}</ul>"))
+    run = shop_.again()
+    assert run["status"] == "succeeded"
+    assert shop_.odd(run) == ({} if odd is None else {"sparse_rows": odd})
+
+
 def test_new_rows_are_bare_where_rows_usually_are(crawling: Crawling, site: Site) -> None:
     fields = [
         {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}},

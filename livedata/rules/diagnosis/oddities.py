@@ -22,6 +22,8 @@ _FEWER: Final = 0.8
 """A field with less than this share of the filled cells that it had looks odd."""
 _USUAL: Final = 0.9
 """A field that has a value in this share of the rows is one that a row usually has."""
+_MANY: Final = 3
+"""Of so many usual fields a row may lack most, and be odd."""
 _MOST_ADDRESSES: Final = 3
 
 
@@ -32,7 +34,7 @@ def find_oddities(comparison: Comparison, drifts: Sequence[Problem]) -> list[Pro
         *_redirected(comparison),
         *_next_links(comparison),
         *_fields(comparison, drifted),
-        *_bare_rows(comparison),
+        *_odd_rows(comparison),
     ]
     if not any(finding.code == "finding.list_cut_short" for finding in drifts):
         oddities += _fewer_pages(comparison)
@@ -92,21 +94,35 @@ def _selector(comparison: Comparison) -> str | None:
     return pagination.selector if isinstance(pagination, NextLinkPages) else None
 
 
-def _bare_rows(comparison: Comparison) -> Iterator[Problem]:
-    """The oddity of new rows with nothing but a key, where all others have more."""
+def _odd_rows(comparison: Comparison) -> Iterator[Problem]:
+    """The oddities of new rows that lack what all others have: all but a key, or most of it."""
     keys = comparison.recipe.key_indexes
     others = [at for at in range(len(comparison.recipe.fields)) if at not in keys]
-    bare = [
-        change.key
+    created = [
+        (change.key, change.seen.record.values)
         for change in comparison.changes.revisions
-        if change.kind == "created"
-        and change.seen is not None
-        and all(change.seen.record.values[at] is None for at in others)
+        if change.kind == "created" and change.seen is not None
     ]
-    filled = max((comparison.now["fields"][at]["populated"] for at in others), default=0)
-    if bare and filled >= _USUAL * (comparison.now["rows"] - len(bare)) > 0:
+    bare = [key for key, values in created if all(values[at] is None for at in others)]
+    like = _USUAL * (comparison.now["rows"] - len(bare))
+    fields = comparison.now["fields"]
+    usual = [at for at in others if fields[at]["populated"] >= like > 0]
+    if bare and usual:
         params: Params = {"rows": len(bare), "key": bare[0][:LONGEST_EXAMPLE]}
         yield Problem("finding.bare_rows", params)
+    if len(usual) < _MANY:
+        return
+    sparse = [
+        (key, lacks)
+        for key, values in created
+        if (lacks := [at for at in usual if values[at] is None])
+        if len(usual) < 2 * len(lacks) and key not in bare
+    ]
+    if sparse:
+        key, lacks = sparse[0]
+        names = [comparison.recipe.fields[at].name for at in lacks]
+        params = {"rows": len(sparse), "key": key[:LONGEST_EXAMPLE], "lacks": names}
+        yield Problem("finding.sparse_rows", params)
 
 
 def _fields(comparison: Comparison, drifted: Iterable[Param]) -> Iterator[Problem]:

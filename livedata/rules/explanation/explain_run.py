@@ -83,7 +83,11 @@ def _otherwise(context: RunContext) -> Iterator[Problem]:
         yield _unexplained(context)
     elif told := odd_sentences(context.facts):
         evidence = [fact("evidence.recorded", sentence=sentence) for sentence in told]
-        yield cause("cause.looks_odd", evidence, [PREVIEW])
+        odd = {finding["code"] for finding in context.facts.get("odd", ())}
+        no_record = not odd.isdisjoint(("finding.bare_rows", "finding.sparse_rows"))
+        # The page of an accepted Run is not kept, so no selector can be tried on it here.
+        mending = [Remedy("leave_out"), REVISE] if no_record else []
+        yield cause("cause.looks_odd", evidence, [*mending, PREVIEW])
 
 
 def _helpful(context: RunContext, problem: Problem) -> Problem:

@@ -41,6 +41,7 @@ _ODD_CELLS: Final = frozenset(
         "finding.more_cells_unreadable",
         "finding.other_texts_unreadable",
         "finding.bare_rows",
+        "finding.sparse_rows",
     }
 )
 _ODD_SOURCES: Final = frozenset(
