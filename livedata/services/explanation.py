@@ -99,8 +99,7 @@ def judge_stopping_page(
     if page is None or any(read.records for read in harvest.pages if read.number == page.number):
         return harvest
     # Imported here because most Runs end without such a page.
-    from livedata.rules.diagnosis.known_rows import rows_of_page
-    from livedata.rules.diagnosis.page_kind import judge_page
+    from livedata.rules.diagnosis.page_kind import judge_page, rows_of_page
 
     with store.reading() as reader:
         present = [row for row in rows.current(reader, dataset) if row.presence == "present"]

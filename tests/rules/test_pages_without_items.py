@@ -9,8 +9,13 @@ import pytest
 
 from livedata.model.harvest import LONGEST_MARKUP
 from livedata.model.row import Scalar
-from livedata.rules.diagnosis.known_rows import RowTexts, count_rows, rows_of_page
-from livedata.rules.diagnosis.page_kind import judge_page, shows_rows
+from livedata.rules.diagnosis.page_kind import (
+    RowTexts,
+    count_rows,
+    judge_page,
+    rows_of_page,
+    shows_rows,
+)
 from livedata.rules.diagnosis.page_snapshot import excerpt
 
 LONG = "A long text about the house and all that is in it. " * 80

@@ -27,8 +27,8 @@ from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
-from livedata.worker import crawl_worker
-from livedata.worker.crawl_worker import GRACE, CrawlWorker
+from livedata.worker import supervisor
+from livedata.worker.supervisor import GRACE, CrawlWorker
 from spiders.worker.loop import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -139,7 +139,7 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
     with working(tmp_path, site.host, monkeypatch) as worker:
         # It has asked the store, so all is imported: from here on it is silent only if it is stuck.
         until(lambda: _opened(worker, crawling) > 0)
-        monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
+        monkeypatch.setattr(supervisor, "SILENCE", 3.0)
         process = worker._process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
@@ -167,7 +167,7 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     with working(tmp_path, site.host, monkeypatch) as worker:
         until(lambda: _opened(worker, crawling) > 0)
-        monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
+        monkeypatch.setattr(supervisor, "SILENCE", 3.0)
         process = worker._process
         Event().wait(1.5)  # from the next beat on, which comes within a second, it is waited less
         with postgres.frozen():
@@ -243,8 +243,8 @@ def test_what_an_idle_worker_does_now_and_then_happens_in_a_wake_up_of_what_it_d
 
 
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
-    assert sqlite_file.BUSY_SECONDS <= crawl_worker.SILENCE / 3
-    assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3
+    assert sqlite_file.BUSY_SECONDS <= supervisor.SILENCE / 3
+    assert server.LOCK_SECONDS <= supervisor.SILENCE / 3
 
 
 def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_time(
@@ -370,8 +370,8 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
         starts.append(truly(*args, **named))
         return starts[-1]
 
-    monkeypatch.setattr(crawl_worker, "PAUSE", 0.01)
-    monkeypatch.setattr(crawl_worker, "COMMAND", ("sleep", "60"))
+    monkeypatch.setattr(supervisor, "PAUSE", 0.01)
+    monkeypatch.setattr(supervisor, "COMMAND", ("sleep", "60"))
     monkeypatch.setattr(subprocess, "Popen", lacking)
     worker = CrawlWorker(store, 2000)
     worker.start()
@@ -384,7 +384,7 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
 def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crawl_worker, "COMMAND", ("sleep", "60"))
+    monkeypatch.setattr(supervisor, "COMMAND", ("sleep", "60"))
     worker = CrawlWorker(store, 2000, json_log=True)
     begun: list[subprocess.Popen[bytes]] = []
     truly = subprocess.Popen

@@ -1,11 +1,13 @@
-"""What a research Run found, before it is judged and accepted."""
+"""What a research Run found, before it is judged and accepted, and its harvest."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from msgspec import Struct, field
+from typing_extensions import override
 
+from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
 from livedata.model.research.recipe import EntityKind
 from livedata.model.row import MissingReason
@@ -114,3 +116,34 @@ class ResearchOutcome(Struct, frozen=True):
         """Whether every page that was asked for was refused."""
         asked = [page for page in self.pages if page.outcome != "unattempted"]
         return bool(asked) and all(page.refused for page in asked)
+
+
+class ResearchHarvest(Harvest, frozen=True, kw_only=True):
+    """What an attempt gathered, and what only a research Run knows beside it."""
+
+    research: ResearchFindings
+
+    @classmethod
+    def of(cls, harvest: Harvest) -> Self:
+        """The harvest of a Run that is known to be of research."""
+        assert isinstance(harvest, cls)
+        return harvest
+
+    @property
+    @override
+    def output(self) -> HeldResearch:
+        """The pages with their records, and all else that accepting them needs."""
+        return HeldResearch(self.pages, self.research)
+
+
+class HeldResearch(Struct, frozen=True):
+    """The output of a research Run that is held: pages with records, and what was found."""
+
+    pages: list[PageRead]
+    research: ResearchFindings
+
+    @property
+    def harvest(self) -> ResearchHarvest:
+        """The harvest that it was kept of."""
+        ending = StopReason(self.research.stop)
+        return ResearchHarvest(self.pages, ending, research=self.research)

@@ -9,13 +9,14 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, get_args
 
+from livedata.extraction import selectors
+from livedata.extraction.derived_names import DERIVED, is_derived
 from livedata.messages.addresses import predicate
 from livedata.messages.request import format_choices, format_value, invalid, nearest
 from livedata.model.dataset import CellType
 from livedata.model.errors import Detail
 from livedata.model.recipe import numbered_url
 from livedata.model.source import NextLink, SourceKey, UrlPattern
-from livedata.rules.declaration.reads import read_details, selector_details
 from livedata.rules.network.targets import url_problem
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from livedata.model.dataset import Column
     from livedata.model.problem import Problem
     from livedata.model.requests import CreateDataset
-    from livedata.model.source import ColumnUpdate, NewColumn, Source
+    from livedata.model.source import ColumnUpdate, NewColumn, Source, SourceRead
     from livedata.rules.network.targets import TargetPolicy
+
 
 # Only the shape: a name may not look like an id, of whichever version of UUID.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -276,3 +278,39 @@ def _kept(path: str, column: ColumnUpdate, old: Column) -> Iterator[Detail]:
                 f"must stay {format_value(had)}, not become {format_value(wanted)}: it is immutable"
             )
             yield Detail(f"{path}.{name}", why)
+
+
+def read_details(path: str, read: SourceRead) -> Iterator[Detail]:
+    """What is wrong with how a field is read."""
+    if read.selector is not None:
+        yield from selector_details(f"{path}.selector", read.selector)
+    if read.attribute is not None:
+        yield from _name_details(f"{path}.attribute", read.attribute)
+    if read.kind == "attribute" and read.attribute is None:
+        yield Detail(f"{path}.attribute", 'is required where kind is "attribute"')
+    if read.kind == "text" and read.attribute is not None:
+        why = 'is given, but kind is "text"; did you mean kind = "attribute"?'
+        yield Detail(f"{path}.attribute", why)
+
+
+def selector_details(path: str, text: str) -> Iterator[Detail]:
+    """What is wrong with a selector."""
+    try:
+        selector = selectors.parse(text)
+    except selectors.BadSelector as error:
+        # The quoted part of the selector may hold newlines; a detail is one line.
+        why = " ".join(str(error).removesuffix(".").split())
+        yield Detail(path, why, is_predicate=False)
+        return
+    for step in selector.steps:
+        for test in step.compound.attributes:
+            yield from _name_details(path, test.name)
+
+
+def _name_details(path: str, name: str) -> Iterator[Detail]:
+    """What is wrong with the name of an attribute: one of livedata's own must be known."""
+    if is_derived(name) and name.lower() not in DERIVED:
+        near = nearest(name, DERIVED)
+        hint = f'; did you mean "{near}"?' if near else ""
+        choices = format_choices(DERIVED, "and")
+        yield Detail(path, f'names "{name}", but livedata derives only {choices}{hint}')

@@ -16,8 +16,7 @@ from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedR
 from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Param, Problem, Remedy
 from livedata.model.run import split_check_id
-from livedata.rules.diagnosis.known_rows import rows_of_page
-from livedata.rules.diagnosis.page_kind import judge_page
+from livedata.rules.diagnosis.page_kind import judge_page, rows_of_page
 
 PREVIEW: Final = Remedy("preview")
 REVISE: Final = Remedy("revise")

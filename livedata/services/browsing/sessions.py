@@ -8,7 +8,7 @@ from typing import Final
 from livedata.model import ids
 from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.services.accounts import Caller, hash_key, meet_owner
-from livedata.store import accounts, browser_sessions
+from livedata.store import accounts
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
 
@@ -31,17 +31,15 @@ def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
     with store.writing() as writer:
         meet_owner(writer, owner, first_credits)
         now = writer.now()
-        browser_sessions.forget_ended(writer, now)
-        browser_sessions.add_link(
-            writer, hash_key(token), _key(writer, owner), Micros(now + LINK_FOR)
-        )
+        accounts.forget_ended_sessions(writer, now)
+        accounts.add_link(writer, hash_key(token), _key(writer, owner), Micros(now + LINK_FOR))
     return token
 
 
 def owner_of_link(db: Database, token: str) -> OwnerName | None:
     """Whom a link signs in; None if it has ended. Nothing is used up."""
     with db.reading() as reader:
-        return browser_sessions.owner_of_link(reader, hash_key(token), reader.now())
+        return accounts.owner_of_link(reader, hash_key(token), reader.now())
 
 
 def follow_link(store: Store, token: str) -> str | None:
@@ -49,10 +47,10 @@ def follow_link(store: Store, token: str) -> str | None:
     digest = hash_key(token)
     # What anybody may send is only looked up: it must not keep those waiting who write.
     with store.reading() as reader:
-        if browser_sessions.owner_of_link(reader, digest, reader.now()) is None:
+        if accounts.owner_of_link(reader, digest, reader.now()) is None:
             return None
     with store.writing() as writer:
-        key = browser_sessions.take_link(writer, digest, writer.now())
+        key = accounts.take_link(writer, digest, writer.now())
         return None if key is None else _begin(writer, key)
 
 
@@ -69,21 +67,21 @@ def sign_in(store: Store, secret: str) -> str | None:
 def sign_out(store: Store, token: str) -> None:
     """End a session."""
     with store.writing() as writer:
-        browser_sessions.remove(writer, hash_key(token))
+        accounts.remove_session(writer, hash_key(token))
 
 
 def caller(db: Database, token: str) -> Caller | None:
     """Who is signed in by a token; None if nobody is, any more."""
     with db.reading() as reader:
-        row = browser_sessions.by_hash(reader, hash_key(token), reader.now())
+        row = accounts.session_by_hash(reader, hash_key(token), reader.now())
     return None if row is None else Caller(*row)
 
 
 def _begin(writer: Writer, key: KeyId) -> str:
     token = make_token()
     now = writer.now()
-    browser_sessions.forget_ended(writer, now)
-    browser_sessions.add(writer, hash_key(token), key, Micros(now + SESSION_FOR))
+    accounts.forget_ended_sessions(writer, now)
+    accounts.add_session(writer, hash_key(token), key, Micros(now + SESSION_FOR))
     return token
 
 

@@ -12,7 +12,7 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.held import ResearchHarvest
+from livedata.model.research.outcome import ResearchHarvest
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.model.research.stored import SentRecipe, StoredRecipe, sent_recipe

@@ -15,14 +15,12 @@ from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, ResearchFact
 from livedata.model.research.stored import compile_research
 from livedata.model.run import RunDiscovery
-from livedata.rules.diagnosis import losses
 from livedata.rules.diagnosis.areas import report
-from livedata.rules.diagnosis.entities import summarize
+from livedata.rules.diagnosis.entities import EntityTrace, list_entities, summarize
 from livedata.rules.diagnosis.research import areas, ending, entities, pages
 from livedata.rules.diagnosis.research.entities import Researched
 from livedata.rules.diagnosis.research.pages import ResearchPage
 from livedata.rules.diagnosis.research.traces import Fate
-from livedata.rules.diagnosis.traces import EntityTrace
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
 from livedata.services.run_view import RunView
@@ -173,7 +171,7 @@ def tell(view: RunView) -> Story:
         offered=sum(fact.code == "row_offered" for fact in recorded.facts),
         rejected=reconciled["observations"].get("rejected", {}),
         quotes_dropped=reconciled["observations"].get("quotesDropped", 0),
-        fates={fate: losses.list_entities(traced) for fate, traced in by_fate.items()},
+        fates={fate: list_entities(traced) for fate, traced in by_fate.items()},
         summary=summary,
         findings=[finding for part in parts for finding in part["findings"]],
         took=ending.usage(recorded.calls),

@@ -8,12 +8,12 @@ from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason
 from livedata.model.ids import Micros
-from livedata.model.research.held import ResearchHarvest
 from livedata.model.research.outcome import (
     ResearchedCell,
     ResearchedPage,
     ResearchedRow,
     ResearchFindings,
+    ResearchHarvest,
     ResearchOutcome,
 )
 from livedata.model.research.recipe import ResearchRecipe

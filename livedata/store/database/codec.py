@@ -173,7 +173,7 @@ def _of_pages(text: bytes) -> Harvest:
 
 def _with_findings(text: bytes) -> Harvest:
     # Imported only here: most outputs that are held are of selectors.
-    from livedata.model.research.held import HeldResearch
+    from livedata.model.research.outcome import HeldResearch
 
     return json.decode(text, type=HeldResearch).harvest
 

@@ -18,8 +18,8 @@ from livedata.model.diagnosis.entities import (
     RunLossSummary,
 )
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.rules.diagnosis import entities, losses
-from livedata.rules.diagnosis.losses import MOST_EXAMPLES
+from livedata.rules.diagnosis import entities
+from livedata.rules.diagnosis.entities import MOST_EXAMPLES
 from livedata.rules.diagnosis.research.pages import CUT, count_pages, list_pages, unknowns_of_run
 from livedata.rules.diagnosis.research.ties import folded
 from livedata.rules.diagnosis.research.traces import (
@@ -117,12 +117,12 @@ class Researched:
         recorded = self._recorded
         rows = [(trace.name, trace.row) for trace in self.traces if trace.row is not None]
         for field in () if recorded.recipe is None else recorded.recipe.fields:
-            empty = list(losses.empty_cells(rows, field.id))
+            empty = list(entities.empty_cells(rows, field.id))
             if empty:
                 reasons = Counter[str](cell.reason or "unknown" for *_, cell in empty)
                 label = recorded.labels.get(field.id, field.label)
                 in_order = dict(sorted(reasons.items()))
-                yield losses.missing_cells(field.id, label, len(rows), in_order, empty)
+                yield entities.missing_cells(field.id, label, len(rows), in_order, empty)
 
 
 def _named(

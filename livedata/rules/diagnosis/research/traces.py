@@ -17,16 +17,16 @@ from livedata.model.diagnosis.entities import EntityPath, Fact, Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.research.record import ResearchFact
-from livedata.rules.diagnosis.research import ties
-from livedata.rules.diagnosis.research.pages import losing_facts, page_uri
-from livedata.rules.diagnosis.research.ties import AMBIGUOUS, ResearchEntity
-from livedata.rules.diagnosis.traces import (
+from livedata.rules.diagnosis.entities import (
     LONGEST_DETAIL,
     STAGES,
     EntityTrace,
     Failure,
     make_path,
 )
+from livedata.rules.diagnosis.research import ties
+from livedata.rules.diagnosis.research.pages import losing_facts, page_uri
+from livedata.rules.diagnosis.research.ties import AMBIGUOUS, ResearchEntity
 
 _TAKEN_UP: Final = frozenset({"row_supported", "row_kept", "row_merged"})
 _WRITTEN: Final = frozenset({"row_written", "row_unchanged"})

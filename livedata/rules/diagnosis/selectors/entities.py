@@ -19,12 +19,11 @@ from livedata.model.diagnosis.entities import (
     RunLossSummary,
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun
-from livedata.rules.diagnosis import entities, losses
-from livedata.rules.diagnosis.losses import MOST_EXAMPLES
+from livedata.rules.diagnosis import entities
+from livedata.rules.diagnosis.entities import MOST_EXAMPLES, make_path
 from livedata.rules.diagnosis.selectors import traces
 from livedata.rules.diagnosis.selectors.ending import nothing_recorded, page_unread
 from livedata.rules.diagnosis.selectors.traces import ItemTrace
-from livedata.rules.diagnosis.traces import make_path
 
 
 def diagnose(recorded: RecordedRun, entity: str, field: str | None) -> EntityDiagnosis:
@@ -158,12 +157,12 @@ class Items:
             }
             reasons = {reason: count for reason, count in counts.items() if count}
             if reasons:
-                yield losses.missing_cells(
+                yield entities.missing_cells(
                     field["id"],
                     self._recorded.labels[field["id"]],
                     field["populated"] + sum(reasons.values()),
                     reasons,
-                    losses.empty_cells(rows, field["id"]),
+                    entities.empty_cells(rows, field["id"]),
                 )
 
 

@@ -15,7 +15,7 @@ from livedata.model.diagnosis.entities import Fact, Outcome
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
 from livedata.model.problem import Param
 from livedata.model.run import Stage
-from livedata.rules.diagnosis.traces import LONGEST_DETAIL, EntityTrace, Failure
+from livedata.rules.diagnosis.entities import LONGEST_DETAIL, EntityTrace, Failure
 
 FAILURES: Final = frozenset(
     {"required_cell_empty", "not_offered", "key_conflict", "row_missing", "output_withheld"}
