@@ -15,12 +15,9 @@ from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.table import VERSION
-from tests.test_architecture import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
-ADDING = ROOT / "docs" / "how-to" / "add.md"
 PAGES = (
     *(README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"),
     *(ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))),
@@ -29,7 +26,6 @@ PAGES = (
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 QUOTED = re.compile(r"`(livedata [^`\n]+)`")
-PLACE = re.compile(r"\b((?:livedata|spiders|tests|docs)/[\w./-]*\w)(?::(\w+))?")
 SEPARATORS = {"|", "||", "&&", ";", "&", ">", ">>", "<"}
 
 
@@ -195,32 +191,3 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
     missing = [link for link in links if not (page.parent / link.partition("#")[0]).exists()]
     assert missing == []
-
-
-@pytest.mark.parametrize("page", [ARCHITECTURE, ADDING], ids=lambda page: page.stem)
-def test_every_path_that_is_named_for_those_who_change_it_is_there(page: Path) -> None:
-    places = PLACE.findall(page.read_text())
-    assert len(places) > 20
-    assert [path for path, _ in places if not (ROOT / path).exists()] == []
-
-
-@pytest.mark.parametrize("page", [ARCHITECTURE, ADDING], ids=lambda page: page.stem)
-def test_every_function_and_class_that_is_named_for_those_who_change_it_is_there(
-    page: Path,
-) -> None:
-    named = {(path, name) for path, name in PLACE.findall(page.read_text()) if name}
-    missing = [
-        f"{path}:{name}"
-        for path, name in named
-        if not re.search(rf"^(def |class |){name}\b", (ROOT / path).read_text(), re.MULTILINE)
-    ]
-    assert named
-    assert missing == []
-
-
-def test_the_architecture_names_every_floor_and_room() -> None:
-    text = ARCHITECTURE.read_text()
-    floors = {floor.replace(".", "/") for floor in ROOMS}
-    rooms = {room for names in ROOMS.values() for room in names if "." not in room}
-    assert {floor for floor in floors if floor not in text} == set()
-    assert {room for room in rooms if f"`{room}`" not in text} == set()
