@@ -121,7 +121,9 @@ _SHORT: Final = 60
 _BEGUN: Final = 3
 _VARIED: Final = 0.5
 """Titles are different ones in more than so many of the records."""
-_OLD: Final = frozenset(("", "old", "was", "struck", "strike", "strikethrough", "crossed"))
+_OLD: Final = names("old struck strike strikethrough strikeout crossed line") | {
+    *("", "was", "through", "out"),
+}
 """What a class says of a price with a line through it, and not what it is."""
 _AROUND: Final = 2
 
@@ -147,7 +149,8 @@ class Naming:
             name = words or self._by_kind(field, kind, values)
             priced = kind == "number" or _by_values(values) == "price"
             if said is None and priced and self._is_struck(field):
-                name = self._by_kind(field, kind, values) if words in _OLD else words
+                named = not _OLD.issuperset(words.split("_"))
+                name = words if named else self._by_kind(field, kind, values)
                 name = name if "old" in name.split("_") else f"old_{name}"
             return self._once(name), said
         name = _BY_ATTRIBUTE.get(attribute, "") or identifier(attribute.removeprefix("data-"))

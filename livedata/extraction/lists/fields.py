@@ -18,8 +18,9 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
+from livedata.extraction.derived_names import INDEX
 from livedata.extraction.lists.identity.natures import is_price
-from livedata.extraction.lists.signatures import GENERATED, ElementSignature, named_options
+from livedata.extraction.lists.signatures import GENERATED, PLAIN, ElementSignature, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
@@ -36,6 +37,8 @@ _SELDOM: Final = 0.2
 _NEW: Final = 0.8
 """And so many of its elements are in no better field."""
 _STEP: Final = 0.6
+_DEEP: Final = 0.2
+"""What it costs a step that it may be several."""
 _INDEX: Final = 2.0
 _HEADED: Final = 0.5
 """A cell by its header survives a new column, and says what it is."""
@@ -43,6 +46,10 @@ _LONGEST_HEADER: Final = 100
 _LONGEST: Final = 100
 _SHARED: Final = 0.5
 """What so many records have beside the part that is meant is another part, and no form of it."""
+
+
+_Name = tuple[str, float]
+"""A compound that names an element, and what it costs."""
 
 
 class Field(Struct, frozen=True, eq=False):
@@ -66,26 +73,75 @@ def fields(survey: Survey, members: Sequence[int]) -> list[Field]:
 
 def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     """Whatever a selector hits in enough of the records, each once, by its cheapest selector."""
-    found: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    costs: dict[str, float] = {}
-    named: dict[ElementSignature, list[tuple[str, float]]] = {}
+    hits = _Hits()
+    named: dict[ElementSignature, list[_Name]] = {}
     # A record may have such a place itself, and tomorrow another one has it.
     places = tuple({_place_of(survey.signatures[member]) for member in sample})
     for record, member in enumerate(sample):
-        names: dict[int, list[tuple[str, float]]] = {member: _names(survey, member, named)[:2]}
+        names: dict[int, list[_Name]] = {member: _names(survey, member, named)[:2]}
+        regions: dict[int, _Name | None] = {member: None}
         for number in islice(survey.shown_below(member), MOST_BELOW):
             own = names[number] = _names(survey, number, named)
-            above = names.get(survey.parents[number], ())
+            parent = survey.parents[number]
+            above = [outer for outer in names.get(parent, ()) if not outer[0].startswith(places)]
+            region = regions.get(parent)
             for name, cost in own:
-                found[name].setdefault(record, number)
-                costs[name] = cost
+                hits.add(name, cost, record, number)
                 for outer, more in above:
-                    if outer.startswith(places):
-                        continue
-                    pair = f"{outer} > {name}"
-                    found[pair].setdefault(record, number)
-                    costs[pair] = cost + more + _STEP
-    return _cheapest(found, costs, len(sample))
+                    hits.add(f"{outer} > {name}", cost + more + _STEP, record, number)
+                if region is not None and INDEX not in name:
+                    hits.add_within(region, (name, cost), record, number)
+            regions[number] = hits.region(region, survey.signatures[number], own)
+    return hits.fields(len(sample))
+
+
+class _Hits:
+    """The first match of each selector in each record, by its number, and what selectors cost.
+
+    What stands in a region of its record, now deeper and now less deep, such as a price and one
+    that is reduced, is a field if all records have it there.
+    """
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._costs: dict[str, float] = {}
+        self._regions: dict[str, str] = {}
+        self._nested: set[str] = set()
+
+    def region(
+        self, around: _Name | None, signature: ElementSignature, own: Sequence[_Name]
+    ) -> _Name | None:
+        """The region that an element is in or begins, by a class that lasts."""
+        begun = own[0] if signature.classes and own[0][1] <= PLAIN else None
+        if around is not None and begun is not None:
+            self._nested.add(begun[0])
+        return around or begun
+
+    def add(self, selector: str, cost: float, record: int, number: int) -> None:
+        """Note that a selector matches an element of a record."""
+        self._found[selector].setdefault(record, number)
+        self._costs[selector] = cost
+
+    def add_within(self, region: _Name, own: _Name, record: int, number: int) -> None:
+        """Note that an element of a record stands anywhere in a region, by its own name."""
+        selector = f"{region[0]} {own[0]}"
+        self._regions[selector] = region[0]
+        self.add(selector, region[1] + own[1] + _STEP + _DEEP, record, number)
+
+    def fields(self, records: int) -> list[Field]:
+        """Of the selectors that hit the same elements, in enough of the records, the cheapest."""
+        best: dict[tuple[tuple[int, int], ...], Field] = {}
+        for selector, elements in self._found.items():
+            cost, region = self._costs[selector], self._regions.get(selector)
+            least = _SELDOM if region is None else 1.0
+            # What is called like a region may stand in another one too, and have others in it.
+            if len(elements) < least * records or region in self._nested:
+                continue
+            key = tuple(elements.items())
+            known = best.get(key)
+            if known is None or (cost, len(selector)) < (known.cost, len(known.selector)):
+                best[key] = Field(selector, cost, elements)
+        return list(best.values())
 
 
 def spread(members: Sequence[int], most: int) -> list[int]:
@@ -119,9 +175,7 @@ def _making(survey: Survey, member: int) -> int:
     return hash(tuple((survey.parents[n] - member, survey.signatures[n].name) for n in below))
 
 
-def _names(
-    survey: Survey, number: int, named: dict[ElementSignature, list[tuple[str, float]]]
-) -> list[tuple[str, float]]:
+def _names(survey: Survey, number: int, named: dict[ElementSignature, list[_Name]]) -> list[_Name]:
     """The compounds that name an element, with what each costs."""
     signature = survey.signatures[number]
     options = named.get(signature)
@@ -131,9 +185,7 @@ def _names(
     return [*options, *_derived(survey, number, signature)]
 
 
-def _derived(
-    survey: Survey, number: int, signature: ElementSignature
-) -> Iterator[tuple[str, float]]:
+def _derived(survey: Survey, number: int, signature: ElementSignature) -> Iterator[_Name]:
     """The compounds with attributes that livedata derives from the tree."""
     if number in survey.derived and signature.tag != "tr":
         name, value = survey.derived[number]
@@ -151,21 +203,6 @@ def _place_of(signature: ElementSignature) -> str:
 
 
 _MOST_INDEX: Final = 30
-
-
-def _cheapest(
-    found: dict[str, dict[int, int]], costs: dict[str, float], records: int
-) -> list[Field]:
-    """Of the selectors that hit the same elements the cheapest one."""
-    best: dict[tuple[tuple[int, int], ...], Field] = {}
-    for selector, elements in found.items():
-        if len(elements) < _SELDOM * records:
-            continue
-        key = tuple(elements.items())
-        known = best.get(key)
-        if known is None or (costs[selector], len(selector)) < (known.cost, len(known.selector)):
-            best[key] = Field(selector, costs[selector], elements)
-    return list(best.values())
 
 
 def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> list[Field]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean
 from livedata.extraction.derived_names import HEADER, TERM, UNNUMBERED
+from livedata.extraction.lists.buttons import are_buttons, tell_apart
 from livedata.extraction.lists.column_names import is_label
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.natures import counts_along, is_code, leads_to_people
@@ -113,7 +114,7 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
         says = _says_something(survey, field)
         alone = not within or tag == "a" or _is_name(survey, field, records)
         values = _texts(survey, field) if says and alone else {}
-        if _differ(values, records) and not _are_labels(values):
+        if _differ(values, records) and not _is_beside(survey, field, values):
             if not (tag == "time" and _is_dated(survey, field)):
                 yield Reading(field, None, values)
             if not within and (tag not in APART or _is_leaf(survey, field)):
@@ -170,6 +171,11 @@ def _is_dated(survey: Survey, field: Field) -> bool:
     """Whether the moments of a field are written for programs too."""
     dated = _attribute_values(survey, field, "datetime")
     return len(dated) >= _MOST * len(field.elements) and len(set(dated.values())) > 1
+
+
+def _is_beside(survey: Survey, field: Field, values: Mapping[int, str]) -> bool:
+    """Whether texts are labels of what comes next, or say what a button does."""
+    return _are_labels(values) or are_buttons(survey, [field.elements[at] for at in values])
 
 
 def _are_labels(values: Mapping[int, str]) -> bool:
@@ -287,6 +293,10 @@ def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:
     return one is not things[0] or any(_is_named(survey, other) for other in things)
 
 
+def _is_named(survey: Survey, one: Reading) -> bool:
+    return tell_apart(survey, list(one.field.elements.values()))
+
+
 def _leads_to_people(one: Reading) -> bool:
     return sum(map(leads_to_people, one.values.values())) > 0.5 * len(one.values)
 
@@ -313,11 +323,3 @@ def _adds_the_same(longer: Mapping[int, str], shorter: Mapping[int, str]) -> boo
         return False
     added = {tuple(longer[record].split(shorter[record], 1)) for record in both}
     return len(added) == 1 and len(next(iter(added))) == 2
-
-
-def _is_named(survey: Survey, one: Reading) -> bool:
-    """Whether the links say different things, or show something."""
-    nodes = [survey.nodes[number] for number in one.field.elements.values()]
-    said = {clean(survey.page.text(node, 100)) for node in nodes}
-    shown = any(survey.held(survey.images, number) for number in one.field.elements.values())
-    return len(said) > 1 or shown

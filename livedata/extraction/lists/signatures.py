@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
+from livedata.extraction.strikes import LINE, Strikes, by_style
 
 MAX_CLASSES: Final = 6
 """So many classes of an element are looked at, the ones that last longest first."""
@@ -55,12 +56,7 @@ _BOILERPLATE: Final = re.compile(
     r"(?:menu|nav(?:igation)?)(?:[-_]?(?:container|wrapper|list|bar|main|left|right|top))?",
     re.IGNORECASE,
 )
-_STRUCK: Final = frozenset(("del", "s", "strike"))
-_OLD: Final = re.compile(
-    r"(?:[a-z]+[-_])*(?:old|was)(?:[-_]?price)?|(?:[a-z]+[-_])*price[-_]?(?:old|was|before)"
-    r"|strike|struck|(?:[a-z]+[-_])*(?:strike|line)[-_]?through|crossed(?:[-_]?out)?",
-    re.IGNORECASE,
-)
+_BUTTON: Final = re.compile(r"(?:.*[-_])?(?:btn|button|cta)(?:[-_].*)?", re.IGNORECASE)
 _COUNTED_ID: Final = re.compile(r"([a-zA-Z][-_a-zA-Z]*[-_a-zA-Z])[0-9a-f]*\d[-\w]*")
 _STABLE_ID: Final = re.compile(r"[a-zA-Z][-_a-zA-Z]*")
 
@@ -73,7 +69,8 @@ class ElementSignature(Struct, frozen=True, eq=False):
 
     `name` tells its elements from their siblings: the tag, and the classes that last. `bare` is the
     selector of the tag alone, `numbered` the beginning of an id that differs from element to
-    element, `data` are the names of its data attributes. What `is_struck` has a line through it.
+    element, `data` are the names of its data attributes. What `is_struck` has a line through it,
+    what is `struck_by_style` has it by its attribute style. An `is_button` is pressed.
     """
 
     tag: str
@@ -88,12 +85,15 @@ class ElementSignature(Struct, frozen=True, eq=False):
     name: str = ""
     bare: str = ""
     is_struck: bool = False
+    struck_by_style: bool = False
+    is_button: bool = False
 
 
 class Signatures:
-    """The signatures of the elements of a page."""
+    """The signatures of the elements of a page; `strikes` says what has a line through it."""
 
-    def __init__(self) -> None:
+    def __init__(self, strikes: Strikes) -> None:
+        self._strikes = strikes
         self._signatures: dict[tuple[object, ...], ElementSignature] = {}
 
     def of(self, tag: str, attributes: Mapping[str, str | None]) -> ElementSignature:
@@ -113,13 +113,14 @@ class Signatures:
                 attributes.get("itemtype") or "",
                 attributes.get("role") or "",
                 data,
+                by_style(attributes.get("style") or ""),
             )
         signature = self._signatures.get(key)
         if signature is None and len(self._signatures) >= MAX_SIGNATURES:
             key = (tag,)
             signature = self._signatures.get(key)
         if signature is None:
-            signature = self._signatures[key] = _signature(*key)  # type: ignore[arg-type]
+            signature = self._signatures[key] = _signature(self._strikes, *key)  # type: ignore[arg-type]
         return signature
 
 
@@ -135,6 +136,7 @@ def class_cost(name: str) -> float:
 
 
 def _signature(
+    strikes: Strikes,
     tag: str,
     class_: str = "",
     id_: str = "",
@@ -143,6 +145,7 @@ def _signature(
     itemtype: str = "",
     role: str = "",
     data: tuple[str, ...] = (),
+    struck: bool | None = None,
 ) -> ElementSignature:
     named = [name for name in dict.fromkeys(class_.split()) if len(name) <= 60]
     costs = sorted(((name, class_cost(name)) for name in named), key=lambda named: named[1])
@@ -150,7 +153,6 @@ def _signature(
     kept = tuple(costs[:MAX_CLASSES])
     name = ".".join([tag, *sorted(name for name, cost in kept if cost < GENERATED)])
     bare = _compound(tag)
-    struck = tag in _STRUCK or any(map(_OLD.fullmatch, named))
     return ElementSignature(
         tag,
         kept,
@@ -163,7 +165,9 @@ def _signature(
         boilerplate,
         name,
         bare,
-        struck,
+        strikes.through(tag, named, struck),
+        bool(struck),
+        "button" in {tag, role} or (tag == "a" and any(map(_BUTTON.fullmatch, named))),
     )
 
 
@@ -174,6 +178,8 @@ def named_options(signature: ElementSignature) -> list[tuple[str, float]]:
         options.append((_compound(signature.tag, test=("itemprop", "=", signature.itemprop)), 1.0))
     if signature.numbered:
         options.append((_compound(signature.tag, test=("id", "^=", signature.numbered)), 1.4))
+    if signature.struck_by_style:
+        options.append((_compound(signature.tag, test=("style", "*=", LINE)), 1.5))
     options += [(_compound(signature.tag, test=(name, "", "")), 1.5) for name in signature.data]
     return sorted(options, key=lambda option: option[1])
 

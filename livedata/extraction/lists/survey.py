@@ -17,6 +17,7 @@ from livedata.extraction.derived_names import HEADER, ROW, TERM
 from livedata.extraction.lists.signatures import ElementSignature, Signatures
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.selectors import parse
+from livedata.extraction.strikes import Strikes
 from livedata.extraction.text import Hidden, names
 from livedata.extraction.work import TooMuchWork, Work
 
@@ -97,7 +98,8 @@ def survey(page: Page) -> Survey:
     # With work of its own: what proposes a source takes nothing from what reads the page.
     matcher = Matcher(page.tree, page.markup, Work(), lambda: page.hidden)
     _derive(matcher)
-    walk = _Walk(page.hidden)
+    strikes = Strikes([style.text() or "" for style in page.tree.css("style")])
+    walk = _Walk(page.hidden, Signatures(strikes))
     root = page.tree.root
     for node in () if root is None else root.traverse(include_text=True):
         walk.meet(node)
@@ -126,7 +128,7 @@ def survey(page: Page) -> Survey:
 class _Walk:
     """Notes each element that a person can see, in document order."""
 
-    def __init__(self, hidden: Hidden) -> None:
+    def __init__(self, hidden: Hidden, signatures: Signatures) -> None:
         self.nodes: list[LexborNode] = []
         self.signatures: list[ElementSignature] = []
         self.parents: list[int] = []
@@ -135,7 +137,7 @@ class _Walk:
         self.derived: dict[int, tuple[str, str]] = {}
         self.hidden: set[int] = set()
         self._hidden = hidden
-        self._signatures = Signatures()
+        self._signatures = signatures
         self._numbers: dict[int, int] = {}
         self._counts: dict[tuple[int, str], int] = {}
 

@@ -221,6 +221,8 @@ STRUCK = {
     "strike in a price": "<p class=cost><strike>{old} €</strike> <ins>{new} €</ins></p>",
     "a class": "<span class=was>{old} €</span> <b>{new} €</b>",
     "a class of two words": "<span class=price-old>{old} €</span> <b>{new} €</b>",
+    "a class that says out": "<span class=strike-out>{old} €</span> <b>{new} €</b>",
+    "a style": "<i style='color: red; text-decoration: line-through'>{old} €</i> <b>{new} €</b>",
     "a price in it": "<s><span class=price>{old} €</span></s> <b>{new} €</b>",
     "a price after it, too": "<div><b>{new} €</b> <del class=price>{old} €</del></div>",
 }
@@ -236,7 +238,7 @@ def test_a_price_with_a_line_through_it_is_called_an_old_one(case: str, *, few: 
             f"<h3>{one}</h3>"
             + (
                 f"<b>{new} €</b>"
-                if few and at % 3 == 0 and case in {"del", "s", "a class"}
+                if few and at % 3 == 0 and case in {"del", "s", "a class", "a style"}
                 else STRUCK[case].format(old=old, new=new)
             )
             for at, (one, old, new) in enumerate(zip(NAMES, olds, news, strict=True))
@@ -248,6 +250,60 @@ def test_a_price_with_a_line_through_it_is_called_an_old_one(case: str, *, few: 
     assert [old for old in old_ones if old is not None] == [
         old for at, old in enumerate(olds) if old_ones[at] is not None
     ]
+
+
+SHEETS = {
+    ".x1 { color: #999; text-decoration: line-through }": True,
+    ".deal { margin: 0 } b, i.x1 { TEXT-DECORATION-LINE: underline line-through !important }": True,
+    "@media screen { .x1 { text-decoration: line-through } }": True,
+    ".sold .x1 { text-decoration: line-through }": False,
+    ".x1:hover { text-decoration: line-through }": False,
+    "/* .x1 { text-decoration: line-through } */": False,
+    ".x1 { text-decoration: underline } .x2 { text-decoration: line-through }": False,
+}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_a_price_through_which_the_page_s_own_sheet_draws_a_line_is_an_old_one(sheet: str) -> None:
+    records = "".join(
+        f"<li class=hit><h3>{one}</h3><i class=x1>{at * 7 % 9 + 20} €</i> <em>{at * 5 % 9} €</em>"
+        for at, one in enumerate(NAMES)
+    )
+    found = proposed(f"<style>{sheet}</style><ul>{records}</ul>")
+    assert ("old_price" in [column.name for column in found.columns]) is SHEETS[sheet]
+
+
+def test_a_style_that_draws_no_line_stands_over_a_class_that_says_so() -> None:
+    found = listed(
+        *(
+            f"<h3>{one}</h3><b class=old style='text-decoration:none'>{at * 5 % 9} €</b>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    assert not [column.name for column in found.columns if column.name.startswith("old_")]
+
+
+def reduced(at: int, note: str = "") -> str:
+    """A record with its price, which stands deeper in every third, since that is reduced."""
+    price = f"<span class=lead>{at} €</span>"
+    reduced = f"<div><s>{at * 9 + 31} €</s> {price}</div>"
+    return (
+        f"<div class=named><span class=lead>{NAMES[at]}</span>{note}</div>"
+        f"<div class=cost>{price if at % 3 else reduced}</div>"
+    )
+
+
+def test_a_price_that_stands_deeper_where_it_is_reduced_is_read_in_all_records() -> None:
+    found = listed(*map(reduced, range(12)))
+    assert values(found, "lead") == list(range(12))
+    assert values(found, "old_price") == [at * 9 + 31 if at % 3 == 0 else None for at in range(12)]
+
+
+def test_nothing_is_read_anywhere_in_what_may_stand_in_another_part_too() -> None:
+    """What comes first in `.cost` is in the fourth record what its note speaks of."""
+    points = "<div class=cost><span class=lead>7 points</span></div>"
+    found = listed(*(reduced(at, points if at == 3 else "") for at in range(12)))
+    assert "div.cost span.lead" not in [column.selector for column in found.columns]
 
 
 def test_no_column_has_old_prices_of_some_records_and_new_ones_of_others() -> None:
@@ -354,3 +410,54 @@ def test_a_place_at_which_some_records_have_their_link_is_no_column_of_texts() -
         if {str(row.values[at]).startswith("Read more") for row in found.rows} == {True, False}
     ]
     assert found.shifted
+
+
+BUTTONS = {
+    "a button": "<button>{say}</button>",
+    "a part that is one": "<span role=button><b>{say}</b></span>",
+    "a link that is called one": "<a class='btn btn-red' href=/do/{at}>{say}</a>",
+    "a link with an icon": "<a class=buy_btn href=/do/{at}><img src=/cart{few}.png>{say}</a>",
+    "a link in a box": "<div class=buy><a class=cta-link href=/do/{at}>{say}</a></div>",
+    "an icon": "<a href=/do/{at}><img src=/heart.png title='Add to the wishes'></a>",
+    "a few icons": "<a href=/do/{at}><img src=/heart{few}.png></a>",
+}
+
+
+@pytest.mark.parametrize("case", BUTTONS)
+def test_what_a_button_says_and_leads_to_is_no_column(case: str) -> None:
+    found = listed(
+        *(
+            BUTTONS[case].format(
+                at=at, few=at % 4 == 0, say="Add to cart" if at % 4 else "Tell me when it is there"
+            )
+            + f"<h3><a href=/p/{one}>{one}</a></h3><i>{at} €</i>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    # Which picture it has may say in which state a record is.
+    read = [column.name for column in found.columns if column.attribute != "src"]
+    assert read == ["title", "link", "price"]
+    assert all("/p/" in str(value) for value in values(found, "link"))
+
+
+TOLD = {
+    "the only link": "<a class=btn href=/p/{at}>{say}</a>",
+    "buttons that say what they load": "<h3><a class=btn href=/p/{at}>Load {one}</a></h3>",
+    "pictures that differ": "<a href=/p/{at}><img src=/{at}.png></a>",
+    "a state that looks like a button": "<a href=/p/{at}>{one}</a><span class=btn>{say}</span>",
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_is_made_like_a_button_and_says_who_a_record_is_stays(case: str) -> None:
+    found = listed(
+        *(
+            TOLD[case].format(at=at, one=one, say="Left" if at % 4 else "Sold out")
+            + f"<p>{one} of steel</p><i>{at} €</i>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    assert len({str(value) for value in values(found, "link")}) == 12
+    read = {str(value) for row in found.rows for value in row.values}
+    assert case != "a state that looks like a button" or {"Left", "Sold out"} <= read
+    assert case != "buttons that say what they load" or "Load Kettle" in read
