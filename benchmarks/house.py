@@ -29,7 +29,7 @@ SHORT = 40
 REASONS: Mapping[str, str] = {
     "livedata.messages.pagination": "a table of sentences has one subject",
     "livedata.store.database.sqlite.no_jobs": "the answer of one database to what the other has",
-    "livedata.store.research.temporary": "whoever lets go of it imports nothing that writes it",
+    "livedata.store.research.expiring": "whoever lets go of it imports nothing that writes it",
 }
 """Why a module is below 40 lines with fewer than two importers, if not by what it is."""
 SHOWN = 3

@@ -25,9 +25,9 @@ from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.model.row import Scalar
 from livedata.services import accounts, attempts, queries, runs
-from livedata.services.browsing import sessions
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import feeds
+from livedata.services.pages import sessions
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.serving import Serving

@@ -48,7 +48,7 @@ ROOMS: Mapping[str, set[str]] = {
         *("migrations", "migrations.versions", "tables"),
     },
     "livedata.services": {
-        *("audit", "browsing", "kinds", "notices", "research"),
+        *("audit", "kinds", "notices", "pages", "research"),
     },
     "livedata.worker": {"delivery"},
     "livedata.api": {"serving"},

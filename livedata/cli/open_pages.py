@@ -21,7 +21,7 @@ from livedata.config import is_base
 from livedata.model import ids
 from livedata.model.errors import Invalid, LivedataError
 from livedata.services import queries
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from livedata.store.database.store import Store
 
 USUAL: Final = "http://127.0.0.1:8000"

@@ -20,8 +20,8 @@ from livedata.pages.answers import page
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.browsing.history import Narrowing, history
 from livedata.services.notices import feeds
+from livedata.services.pages.history import Narrowing, history
 
 KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
 

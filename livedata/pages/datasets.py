@@ -21,9 +21,9 @@ from livedata.pages.markup.run_marks import strip
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.browsing.developments import of_table
-from livedata.services.browsing.history import last_ends
 from livedata.services.fires import next_fires, skipping
+from livedata.services.pages.developments import of_table
+from livedata.services.pages.history import last_ends
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
 from livedata.store.shown_runs import RunEnd

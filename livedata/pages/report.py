@@ -13,7 +13,7 @@ from markupsafe import Markup
 from livedata.model.dataset import labels
 from livedata.pages.markup import filters
 from livedata.pages.markup.plot import plot
-from livedata.services.browsing.report import DatasetReport
+from livedata.services.pages.report import DatasetReport
 
 _HERE: Final = Path(__file__).parent
 

@@ -41,12 +41,12 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.rules.changes.edits import parse_value
 from livedata.services import queries, rows
-from livedata.services.browsing import row_form
-from livedata.services.browsing.developments import of_cell
-from livedata.services.browsing.history import history
-from livedata.services.browsing.row_form import Typed
-from livedata.services.browsing.sessions import make_token
-from livedata.services.browsing.table import words
+from livedata.services.pages import row_form
+from livedata.services.pages.developments import of_cell
+from livedata.services.pages.history import history
+from livedata.services.pages.row_form import Typed
+from livedata.services.pages.sessions import make_token
+from livedata.services.pages.table import words
 
 LONG: Final = 80
 """A longer text is edited in a field of several lines."""

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from livedata.pages.answers import page
 from livedata.pages.visits import VISIT, context, remember
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 
 _USED: Final = (
     "This link was used already, or it has expired: each works once, within ten minutes. "

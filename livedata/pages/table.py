@@ -27,10 +27,10 @@ from livedata.pages.markup.texts import beginning
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.browsing.developments import of_table
-from livedata.services.browsing.history import last_ends
-from livedata.services.browsing.table import PageCursor, TableQuery, full_rows, table_page
 from livedata.services.fires import Timetable, timetable
+from livedata.services.pages.developments import of_table
+from livedata.services.pages.history import last_ends
+from livedata.services.pages.table import PageCursor, TableQuery, full_rows, table_page
 from livedata.store.shown_rows import Line
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)

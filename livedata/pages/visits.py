@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from livedata.api.auth import COOKIE
 from livedata.api.endpoints import AppContext
 from livedata.model.errors import LivedataError
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 
 P = ParamSpec("P")
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from livedata.model.research.answers import CallUsage, PageText
 from livedata.research.asking.windows import Window, halves, parts
 from livedata.rules.research.fold import fold
-from livedata.rules.research.offers import SearchablePage, SupportedRow
+from livedata.rules.research.offered_rows import SearchablePage, SupportedRow
 from livedata.rules.research.quotes import PageWords
 from livedata.rules.research.reconciliation import Offer
 

@@ -14,6 +14,7 @@ from livedata.model.research.recipe import TablePlan
 from livedata.model.research.record import Merge, ResearchFact
 from livedata.research.journal import fact
 from livedata.research.reading import Visit, unread_facts
+from livedata.rules.research.earlier_rows import PageView, Witnesses, cells_of, gone, is_mentioned
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import Entities
 from livedata.rules.research.reconciliation import (
@@ -23,7 +24,6 @@ from livedata.rules.research.reconciliation import (
     Reconciliation,
     reconcile,
 )
-from livedata.rules.research.standing import PageView, Witnesses, cells_of, gone, is_mentioned
 
 MOST_ALIASES = 100
 """The aliases of an entity (interface 2.4)."""

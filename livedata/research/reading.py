@@ -20,7 +20,7 @@ from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import RunOver, Sites
 from livedata.research.sources import ResearchSource
-from livedata.rules.research.standing import PageView
+from livedata.rules.research.earlier_rows import PageView
 
 _DEAD = (404, 410)
 

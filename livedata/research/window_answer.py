@@ -17,7 +17,7 @@ from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage, JudgedRow, WindowAnswer
 from livedata.research.ports import Model, RunOver
 from livedata.rules.research.names import fold_name
-from livedata.rules.research.offers import SupportedRow, judge_row
+from livedata.rules.research.offered_rows import SupportedRow, judge_row
 
 
 class WindowExtractor(Struct, frozen=True):

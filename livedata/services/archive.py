@@ -23,8 +23,8 @@ from livedata.services.accounts import meet_owner
 from livedata.services.archive_container import Archive, new_archive
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
-from livedata.store import archive_nouns, datasets, recipes
-from livedata.store.archive_nouns import DATASET, NOUNS, Noun, Record
+from livedata.store import archived_tables, datasets, recipes
+from livedata.store.archived_tables import ARCHIVED_TABLES, DATASET, ArchivedTable, Record
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import FIELD_IDS
 from livedata.store.database.store import Database, Store
@@ -41,7 +41,7 @@ _TYPES: dict[str, Any] = {
 def export_archive(
     db: Database, owner: OwnerName, dataset: DatasetId, file: Path
 ) -> dict[str, int]:
-    """Write a dataset as it is at one moment into an empty file; noun -> how many records.
+    """Write a dataset as it is at one moment into an empty file; table -> how many records.
 
     Raises NotFound.
     """
@@ -51,11 +51,11 @@ def export_archive(
         _, recipe = recipes.source(reader, dataset)
         own = kinds.of_source(recipe).archived
         counts = {
-            noun.table: archive.write(
-                _member(noun), noun.columns, LineCodec(noun).encode(noun.read(reader, dataset))
+            table.name: archive.write(
+                _member(table), table.columns, LineCodec(table).encode(table.read(reader, dataset))
             )
-            for noun in NOUNS
-            if noun.of_all or noun.table in own
+            for table in ARCHIVED_TABLES
+            if table.of_all or table.name in own
         }
         archive.close({"id": format_uuid(dataset), "name": name})
     return counts
@@ -76,7 +76,7 @@ def import_archive(
     Raises Invalid for an archive that cannot be read, or that this version would not have written;
     NameTaken and Conflict if the store has its name or its ids. Then nothing is written.
     """
-    archive.verify(map(_member, _nouns(archive)))
+    archive.verify(map(_member, _tables(archive)))
     record = _dataset_record(archive)
     if name is not None:
         record["name"] = name
@@ -99,7 +99,7 @@ def import_archive(
 def _refuse_known(store: Store, owner: OwnerName, record: Record) -> None:
     """Raise Conflict if the store has the dataset already, or the owner one of its name."""
     with store.reading() as reader:
-        has_it = archive_nouns.owner_of(reader, record["id"])
+        has_it = archived_tables.owner_of(reader, record["id"])
         name_taken = datasets.named(reader, owner, record["name"]) is not None
     if has_it is not None:
         whose = "" if has_it == owner else ", of another owner"
@@ -154,17 +154,17 @@ def _check_recipe(archive: Archive, declared: dict[str, Any], targets: TargetPol
 
 def _write(writer: Writer, owner: OwnerName, archive: Archive, record: Record) -> None:
     dataset = DatasetId(record["id"])
-    archive_nouns.add_dataset(writer, owner, dict(record))
+    archived_tables.add_dataset(writer, owner, dict(record))
     now = writer.now()
-    for part in _nouns(archive)[1:]:
-        archive_nouns.add_records(writer, dataset, part, _records(archive, part), now)
-    archive_nouns.index_fields(writer, dataset, len(FIELD_IDS.load(record["field_ids"])))
+    for part in _tables(archive)[1:]:
+        archived_tables.add_records(writer, dataset, part, _records(archive, part), now)
+    archived_tables.index_fields(writer, dataset, len(FIELD_IDS.load(record["field_ids"])))
 
 
-def _nouns(archive: Archive) -> list[Noun]:
+def _tables(archive: Archive) -> list[ArchivedTable]:
     """What an archive consists of: a part that not all have is named in its manifest."""
     named = archive.manifest.members
-    return [noun for noun in NOUNS if noun.of_all or _member(noun) in named]
+    return [table for table in ARCHIVED_TABLES if table.of_all or _member(table) in named]
 
 
 def _dataset_record(archive: Archive) -> Record:
@@ -178,8 +178,8 @@ def _dataset_record(archive: Archive) -> Record:
     return records[0]
 
 
-def _records(archive: Archive, noun: Noun) -> Iterator[Record]:
-    codec, member = LineCodec(noun), _member(noun)
+def _records(archive: Archive, table: ArchivedTable) -> Iterator[Record]:
+    codec, member = LineCodec(table), _member(table)
     for number, line in enumerate(archive.lines(member), 1):
         try:
             yield codec.decode(line)
@@ -190,18 +190,18 @@ def _records(archive: Archive, noun: Noun) -> Iterator[Record]:
             raise archive.refusal(why) from None
 
 
-def _member(noun: Noun) -> str:
-    return f"{noun.table}.jsonl"
+def _member(table: ArchivedTable) -> str:
+    return f"{table.name}.jsonl"
 
 
 class LineCodec:
-    """Writes and reads the lines of one noun."""
+    """Writes and reads the lines of one table."""
 
-    def __init__(self, noun: Noun) -> None:
-        self._ids = _named(noun, "id")
-        self._bytes = _named(noun, "bytes")
-        self._texts = _named(noun, "text")
-        self._decode = json.Decoder(_shape(noun)).decode
+    def __init__(self, table: ArchivedTable) -> None:
+        self._ids = _named(table, "id")
+        self._bytes = _named(table, "bytes")
+        self._texts = _named(table, "text")
+        self._decode = json.Decoder(_shape(table)).decode
 
     def encode(self, records: Iterable[Record]) -> Iterator[bytes]:
         """The line of each record."""
@@ -226,17 +226,17 @@ class LineCodec:
         return record
 
 
-def _named(noun: Noun, kind: str) -> list[str]:
+def _named(table: ArchivedTable, kind: str) -> list[str]:
     """The names of the columns of a kind."""
-    return [name for name, written in noun.columns.items() if written.rstrip("?") == kind]
+    return [name for name, written in table.columns.items() if written.rstrip("?") == kind]
 
 
-def _shape(noun: Noun) -> type[Struct]:
+def _shape(table: ArchivedTable) -> type[Struct]:
     """The type of a line: a column that is absent is null, if it may be."""
     fields: list[Any] = [
         (name, _TYPES[kind.rstrip("?")] | None, None)
         if kind.endswith("?")
         else (name, _TYPES[kind])
-        for name, kind in noun.columns.items()
+        for name, kind in table.columns.items()
     ]
-    return defstruct(noun.table, fields, forbid_unknown_fields=True, kw_only=True)
+    return defstruct(table.name, fields, forbid_unknown_fields=True, kw_only=True)

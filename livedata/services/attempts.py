@@ -32,7 +32,7 @@ from livedata.services.commit import (
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.lost_runs import end_fenced, reap_expired_leases
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
@@ -112,7 +112,7 @@ def _start(writer: Writer, run: LockedRun, dataset: LockedDataset) -> Attempt | 
     if recipe is None:
         runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
         end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
-        telling.tell(writer, {run.id: end_fenced(writer, run.id, fence, end)})
+        notifying.tell(writer, {run.id: end_fenced(writer, run.id, fence, end)})
         return None
     return Attempt(
         run=run.id,
@@ -184,9 +184,9 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     end = RunOutcome("failed", "check_failed", problem, None)
     with store.writing() as writer:
         if fence is not None:
-            telling.tell(writer, {run: end_fenced(writer, run, fence, end)})
+            notifying.tell(writer, {run: end_fenced(writer, run, fence, end)})
         elif runs.end_queued(writer, run, **ended(end, writer.now())):
-            telling.tell(writer, {run: end})
+            notifying.tell(writer, {run: end})
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
@@ -210,7 +210,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
-        telling.tell(writer, {attempt.run: end})
+        notifying.tell(writer, {attempt.run: end})
     return end.status
 
 

@@ -10,7 +10,7 @@ from livedata.model.ids import RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.services import leases
 from livedata.services.commit import RunOutcome, ended
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.store import queue, runs
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
@@ -75,7 +75,7 @@ def _take_back(
         for run in group
         if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
     }
-    telling.tell(writer, ends)
+    notifying.tell(writer, ends)
 
 
 def _requeue(

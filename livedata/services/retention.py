@@ -12,26 +12,26 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
 from livedata.store import datasets, held, outbox, rows, runs, schedules
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import Temporary
+from livedata.store.database.statements import Expiring
 from livedata.store.database.store import Database, Store
-from livedata.store.research import temporary
+from livedata.store.research import expiring
 
 BATCH = 100
 """How much one transaction lets go of: who wants to write waits for some milliseconds."""
 
-_BY_AGE: Sequence[tuple[str, Temporary, int]] = (
+_BY_AGE: Sequence[tuple[str, Expiring, int]] = (
     ("steps", runs.OLD_STEPS, KEPT_FOR),
     # These say themselves until when they are kept.
     ("failedPages", held.OLD_PAGES, 0),
     ("heldOutputs", held.OLD_OUTPUTS, 0),
     ("skippedFires", schedules.OLD_SKIPPED, KEPT_FOR),
     ("messages", outbox.OLD_MESSAGES, KEPT_FOR),
-    ("artifacts", temporary.OLD_ARTIFACTS, KEPT_FOR),
-    ("research", temporary.OLD_STEPS, KEPT_FOR),
-    ("research", temporary.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),
-    ("research", temporary.OLD_MEMORIES, KEPT_FOR),
+    ("artifacts", expiring.OLD_ARTIFACTS, KEPT_FOR),
+    ("research", expiring.OLD_STEPS, KEPT_FOR),
+    ("research", expiring.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),
+    ("research", expiring.OLD_MEMORIES, KEPT_FOR),
     # After all that refers to them.
-    ("research", temporary.OLD_BODIES, KEPT_FOR),
+    ("research", expiring.OLD_BODIES, KEPT_FOR),
 )
 """The kind, where it is kept, and for how long, in microseconds."""
 FACTS = "facts"

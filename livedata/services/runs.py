@@ -22,7 +22,7 @@ from livedata.services.commit import RunOutcome, accept_harvest, ended
 from livedata.services.kinds import choice as kinds
 from livedata.services.leases import is_live
 from livedata.services.lost_runs import reap_expired_leases
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -196,7 +196,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             stop=dump({"rule": end.rule, "inputs": {"accepted": "by hand"}}),
             facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
         )
-        telling.tell(writer, {run: end})
+        notifying.tell(writer, {run: end})
     return end.status
 
 

@@ -21,7 +21,7 @@ from livedata.model.errors import (
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.services import fires, runs
 from livedata.services.lost_runs import reap_expired_leases
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, queue, schedules
 from livedata.store.database.backend import Writer
@@ -167,7 +167,7 @@ def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int, fre
 def _skip(writer: Writer, dataset: Scheduled, moment: Micros, reason: str) -> None:
     """Note that a fire is skipped, and tell it; the dataset and its owner are locked."""
     schedules.skip(writer, dataset.id, moment, reason)
-    telling.tell_skipped(writer, dataset.id, dataset.owner, dataset.name)
+    notifying.tell_skipped(writer, dataset.id, dataset.owner, dataset.name)
 
 
 def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) -> Fire:

@@ -20,7 +20,7 @@ from livedata.store.database.codec import (
     load_harvest,
     unpack_text,
 )
-from livedata.store.database.statements import Temporary, insert
+from livedata.store.database.statements import Expiring, insert
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -39,8 +39,8 @@ _KEEP_PAGE = insert(
     *("screenshot", "kept_until"),
 )
 _OVER = "kept_until < :moment"
-OLD_OUTPUTS = Temporary("held_outputs", "run_id", _OVER, "DELETE FROM held_outputs")
-OLD_PAGES = Temporary("failed_pages", "run_id", _OVER, "DELETE FROM failed_pages")
+OLD_OUTPUTS = Expiring("held_outputs", "run_id", _OVER, "DELETE FROM held_outputs")
+OLD_PAGES = Expiring("failed_pages", "run_id", _OVER, "DELETE FROM failed_pages")
 
 
 def hold(writer: Writer, dataset: DatasetId, run: RunId, harvest: bytes, until: Micros) -> None:

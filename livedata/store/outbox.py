@@ -14,7 +14,7 @@ from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, new_id
 from livedata.model.problem import Problem
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import PROBLEM, TOLD, dump
-from livedata.store.database.statements import Temporary, insert
+from livedata.store.database.statements import Expiring, insert
 
 _ADD = insert(
     "outbox",
@@ -23,7 +23,7 @@ _ADD = insert(
 )
 _ONE = "WHERE notice_id = :notice AND dataset_id = :dataset"
 _HEAD = "notice_id, dataset_id, fence, tries, holder, due_at"
-OLD_MESSAGES = Temporary(
+OLD_MESSAGES = Expiring(
     *("outbox", "id", "status IN ('sent', 'given_up') AND ended_at < :moment"),
     "DELETE FROM outbox",
 )

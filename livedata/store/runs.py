@@ -24,7 +24,7 @@ from livedata.model.ids import (
 from livedata.model.run import Run
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, STEPS, STOP, unpacked
-from livedata.store.database.statements import Temporary, assign, insert
+from livedata.store.database.statements import Expiring, assign, insert
 
 RUN = """
 r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
@@ -50,7 +50,7 @@ completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
 """
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
 # The partial index has only attempts with steps: what was dropped once is never walked again.
-OLD_STEPS = Temporary(
+OLD_STEPS = Expiring(
     *("attempts", "id", "started_at < :moment AND steps IS NOT NULL"),
     "UPDATE attempts SET steps = NULL",
 )

@@ -7,10 +7,10 @@ from msgspec import Struct
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import Temporary
+from livedata.store.database.statements import Expiring
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
-OLD_SKIPPED = Temporary(
+OLD_SKIPPED = Expiring(
     *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
 )
 """The fires before a moment that were skipped."""

@@ -13,7 +13,7 @@ import schedule
 from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.services import fires, retention, scheduler
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.services.scheduler import Fire
 from livedata.store.database.store import Store
 
@@ -89,7 +89,7 @@ class Schedules:
         return self._stopping.is_set()
 
     def _tell_silence(self) -> None:
-        telling.tell_silence(self._store)
+        notifying.tell_silence(self._store)
 
     def _report_late(self) -> None:
         late = fires.late_fires(self._store)

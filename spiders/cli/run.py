@@ -33,7 +33,7 @@ from livedata.model.errors import (
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs, scheduler
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.services.retention import forget_old
 from livedata.services.run_report import RunReport
 from livedata.services.runs import Queued
@@ -123,7 +123,7 @@ def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> N
     # A machine whose cron starts this command may have no other process that does it. What is wrong
     # with another dataset says nothing of these Runs.
     with suppress(StoreUnavailable, Damaged):
-        telling.tell_silence(store)
+        notifying.tell_silence(store)
     Courier.of(store, ctx.settings).deliver_soon()
     with suppress(StoreUnavailable, Damaged):
         # A person waits for this command: what takes longer is left for the next one.

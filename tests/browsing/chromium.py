@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect, sync_playwright
 
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from spiders.browser.shared_browser import ON_PATH
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services import accounts, queries
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from tests.browsing.test_forms import FORGED
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import World

@@ -16,7 +16,7 @@ from livedata.model import ids
 from livedata.pages.markup.filters import difference
 from livedata.pages.markup.shortest import OF_A_PAGE, StepBudget, blocks
 from livedata.pages.report import write
-from livedata.services.browsing.report import report
+from livedata.services.pages.report import report
 from tests import made
 
 if TYPE_CHECKING:

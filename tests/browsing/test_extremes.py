@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from livedata.model import ids
 from livedata.pages.report import write
 from livedata.services import queries
-from livedata.services.browsing.report import report
+from livedata.services.pages.report import report
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from livedata.cli.open_pages import write_lead
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
 from tests.made import make_store, meet_owner

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata.model import ids
-from livedata.services.browsing import table
+from livedata.services.pages import table
 from livedata.store.database import backend
 from tests import made
 from tests.browsing.test_table import all_keys, fields, keys, path_of

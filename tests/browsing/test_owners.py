@@ -11,9 +11,9 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services import queries
-from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
-from livedata.services.browsing.report import report
-from livedata.services.browsing.table import TableQuery, table_page
+from livedata.services.pages.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.pages.report import report
+from livedata.services.pages.table import TableQuery, table_page
 from livedata.services.run_view import viewing
 from tests.browsing.world import World
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from livedata.model import ids
 from livedata.services import queries
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from tests.browsing.payloads import ALL
 from tests.browsing.world import World
 

@@ -9,7 +9,7 @@ import pytest
 from livedata.model import ids
 from livedata.pages.report import write
 from livedata.services import queries
-from livedata.services.browsing.report import report
+from livedata.services.pages.report import report
 from tests import made
 from tests.browsing.world import World
 

@@ -15,7 +15,7 @@ from livedata.model.harvest import StopReason
 from livedata.model.research.record import ResearchFact
 from livedata.pages.report import write
 from livedata.services import attempts, explanation, queries, retention
-from livedata.services.browsing.report import report
+from livedata.services.pages.report import report
 from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.shown_runs import Progress

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from livedata.services import accounts, queries
-from livedata.services.browsing import sessions
+from livedata.services.pages import sessions
 from tests.browsing.visitor import Visitor
 
 if TYPE_CHECKING:

@@ -252,7 +252,7 @@ def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(
     research = {name for name in imported if name.startswith(RESEARCH)}
     assert research == {
         *("livedata.model.research", "livedata.model.research.settings"),
-        *("livedata.store.research", "livedata.store.research.temporary"),
+        *("livedata.store.research", "livedata.store.research.expiring"),
     }
 
 

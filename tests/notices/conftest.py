@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from livedata.model.ids import format_uuid
 from livedata.rules.declaration.notices import KINDS
-from livedata.services.notices import wishes
+from livedata.services.notices import subscriptions
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice, Subscription
 from tests.services.conftest import SetClock, clock, set_clock, step
@@ -42,7 +42,7 @@ def add_notice(store: Store, name: str = "ops", owner: str = "local", **wish: An
     usual = Subscription(name, "command", "cat", KINDS, None, 2, None)
     if "datasets" in wish:
         wish["datasets"] = [format_uuid(dataset) for dataset in wish["datasets"]]
-    return wishes.add(store, owner, replace(usual, **wish), first_credits=1000)
+    return subscriptions.add(store, owner, replace(usual, **wish), first_credits=1000)
 
 
 def told(store: Store, notice: Notice | None = None) -> Sequence[Told]:

@@ -21,7 +21,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import processes
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
-from livedata.services.notices import delivering, wishes
+from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.delivering import Delivery
 from livedata.store.database.store import Store
 from livedata.worker import schedules
@@ -206,7 +206,7 @@ def test_a_receiver_that_is_gone_turns_the_notice_off(
         changed(table, 1)
         courier.deliver_soon()
     assert len(hook.arrived) == 1
-    assert wishes.find(store, "local", "hook").ended_at is not None
+    assert subscriptions.find(store, "local", "hook").ended_at is not None
     assert waiting(store) == 0
     assert check_store(store).problems == []
 
@@ -217,7 +217,7 @@ def test_what_is_removed_while_it_is_sent_is_not_missed(
     notify(kinds=["changes"])
     changed(table, 2)
     delivery = taken(store)
-    wishes.remove(store, "local", "ops")
+    subscriptions.remove(store, "local", "ops")
     delivering.succeeded(store, delivery)
     assert delivering.take(store) is None
     assert check_store(store).problems == []

@@ -14,7 +14,7 @@ from livedata.model.problem import Problem
 from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
-from livedata.services.notices import delivering, telling, wishes
+from livedata.services.notices import delivering, notifying, subscriptions
 from livedata.store import outbox
 from livedata.store.database.store import Store
 from tests import made
@@ -52,21 +52,23 @@ def test_runs_end_while_notices_come_and_go(store: Store) -> None:
                     )
                     for table, attempt in begun
                 ),
-                partial(wishes.remove, store, "local", f"goes{number}"),
+                partial(subscriptions.remove, store, "local", f"goes{number}"),
                 partial(add_notice, store, f"comes{number}"),
                 partial(deliver, store),
                 partial(deliver, store),
-                partial(telling.tell_silence, store),
+                partial(notifying.tell_silence, store),
             ]
         )
         assert [end for end in ends if isinstance(end, Exception)] == []
-    assert kinds_told(store, wishes.find(store, "local", "stays")) == ["changes"] * 3 * ROUNDS
+    assert (
+        kinds_told(store, subscriptions.find(store, "local", "stays")) == ["changes"] * 3 * ROUNDS
+    )
     assert check_store(store).problems == []
 
 
 def remove_once(happened: Event, store: Store) -> None:
     happened.wait()
-    wishes.remove(store, "local", "ops")
+    subscriptions.remove(store, "local", "ops")
 
 
 def test_a_notice_is_removed_before_it_is_told_something_or_after(
@@ -118,7 +120,7 @@ def test_what_is_removed_while_it_is_delivered_holds_nobody_up(
     def remove() -> None:
         begun.wait()
         if removed == "notice":
-            wishes.remove(store, "local", "ops")
+            subscriptions.remove(store, "local", "ops")
         else:
             datasets.remove(store, "local", table.id)
 
@@ -137,7 +139,7 @@ def test_two_receivers_that_want_no_more_of_a_notice_hold_nobody_up(
     gone = Problem("notice.gone")
     ends = at_once([partial(delivering.unwanted, store, each, gone) for each in deliveries])
     assert ends == [None, None]
-    assert wishes.find(store, "local", notice.name).ended_at is not None
+    assert subscriptions.find(store, "local", notice.name).ended_at is not None
     assert examine(store, 0).outbox.given_up == 2
 
 
@@ -159,5 +161,5 @@ def test_two_who_take_at_once_never_take_the_same(store: Store) -> None:
 def test_of_two_who_add_a_name_or_remove_it_one_wins(store: Store) -> None:
     ends = at_once([partial(add_notice, store, "ops") for _ in range(4)])
     assert sum(isinstance(end, NameTaken) for end in ends) == 3
-    ends = at_once([partial(wishes.remove, store, "local", "ops") for _ in range(4)])
+    ends = at_once([partial(subscriptions.remove, store, "local", "ops") for _ in range(4)])
     assert all(end is None or isinstance(end, NotFound) for end in ends), ends

@@ -10,7 +10,7 @@ from livedata.model.harvest import StopReason
 from livedata.services import attempts, datasets, lost_runs, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.notices import telling, wishes
+from livedata.services.notices import notifying, subscriptions
 from livedata.services.notices.changes_by_name import described
 from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
@@ -170,18 +170,18 @@ def test_silence_is_told_once_until_a_run_is_accepted(
     notify(kinds=["silent"], silent_for=ids.Micros(2 * HOUR * 1_000_000))
     table.take(A)
     clock(HOUR)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     assert told(table.store) == []
     clock(3 * HOUR)
-    telling.tell_silence(table.store)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     ((kind, sentence),) = told(table.store)
     assert kind == "silent"
     assert sentence.startswith("No Run of shop was accepted since 2")
     table.take(A)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     clock(6 * HOUR)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     assert kinds_told(table.store) == ["silent", "silent"]
 
 
@@ -194,13 +194,15 @@ def test_a_notice_that_is_damaged_keeps_no_other_from_being_told(
     with table.store.writing() as writer:
         writer.execute("UPDATE notices SET kinds = '[' WHERE name = 'broken'")
     clock(3 * HOUR)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     assert kinds_told(table.store) == ["silent"]
     # It can be taken away, and no other has to wait for that.
     notify("new")
-    wishes.remove(table.store, "local", "new")
-    wishes.remove(table.store, "local", "broken")
-    assert [notice.name for notice in wishes.listed(table.store, "local").notices] == ["whole"]
+    subscriptions.remove(table.store, "local", "new")
+    subscriptions.remove(table.store, "local", "broken")
+    assert [notice.name for notice in subscriptions.listed(table.store, "local").notices] == [
+        "whole"
+    ]
 
 
 def test_a_paused_dataset_and_a_new_notice_are_not_silent(
@@ -208,11 +210,11 @@ def test_a_paused_dataset_and_a_new_notice_are_not_silent(
 ) -> None:
     clock(10 * HOUR)
     notify(silent_for=ids.Micros(2 * HOUR * 1_000_000))
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     with table.store.writing() as writer:
         writer.execute("UPDATE datasets SET status = 'paused'")
     clock(20 * HOUR)
-    telling.tell_silence(table.store)
+    notifying.tell_silence(table.store)
     assert told(table.store) == []
 
 
@@ -221,11 +223,11 @@ def test_what_is_deleted_takes_its_messages_along(table: Table, notify: Notify) 
     notify("one", datasets=[table.id])
     table.take(A)
     assert len(told(table.store)) == 2
-    wishes.remove(table.store, "local", "all")
+    subscriptions.remove(table.store, "local", "all")
     assert len(told(table.store)) == 1
     datasets.remove(table.store, "local", table.id)
     assert told(table.store) == []
-    assert wishes.find(table.store, "local", "one").datasets == [ids.format_uuid(table.id)]
+    assert subscriptions.find(table.store, "local", "one").datasets == [ids.format_uuid(table.id)]
     assert check_store(table.store).problems == []
 
 

@@ -19,7 +19,7 @@ from livedata.services.notices import delivering
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.store.database.store import Store
 from livedata.worker.delivery import webhook
-from livedata.worker.delivery.within import within
+from livedata.worker.delivery.time_limit import within
 from tests.notices.conftest import Notify
 from tests.notices.receiver import Behaviour, receiving
 from tests.patience import AT_ONCE, until

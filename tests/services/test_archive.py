@@ -23,7 +23,7 @@ from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import Watch
-from livedata.store import archive_nouns
+from livedata.store import archived_tables
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
 from tests import made
@@ -210,14 +210,14 @@ def test_an_import_that_is_killed_leaves_nothing(
     file = exported(table, tmp_path)
     datasets.remove(table.store, "local", table.id)
     before, url = table.dump(), table.store.url
-    truly = archive_nouns.index_fields
+    truly = archived_tables.index_fields
 
     def die_in_the_store(writer: Any, dataset: ids.DatasetId, width: int) -> None:
         truly(writer, dataset, width)
         if writer.value("SELECT count(*) FROM owners WHERE name = 'local'"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(archive_nouns, "index_fields", die_in_the_store)
+    monkeypatch.setattr(archived_tables, "index_fields", die_in_the_store)
     assert in_child(lambda: _import(url, file)) == -signal.SIGKILL
     assert table.dump() == before
     monkeypatch.undo()
@@ -257,8 +257,8 @@ OF_ANOTHER_KIND = {
 def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
     columns = {name: set(table.columns.keys()) for name, table in metadata.tables.items()}
     archived = {
-        noun.table: {*noun.columns, *LEFT_BEHIND.get(noun.table, ())}
-        for noun in archive_nouns.NOUNS
+        table.name: {*table.columns, *LEFT_BEHIND.get(table.name, ())}
+        for table in archived_tables.ARCHIVED_TABLES
     }
     for name in archived.keys() - {"datasets"}:
         archived[name].add("dataset_id")
@@ -288,10 +288,10 @@ LINES = {
 
 
 def test_the_lines_of_an_archive_stay_as_others_have_them() -> None:
-    assert [noun.table for noun in archive_nouns.NOUNS] == [*LINES]
-    for noun in archive_nouns.NOUNS:
-        written = (f"{name}{'?' * kind.endswith('?')}" for name, kind in noun.columns.items())
-        assert " ".join(written) == LINES[noun.table], noun.table
+    assert [table.name for table in archived_tables.ARCHIVED_TABLES] == [*LINES]
+    for table in archived_tables.ARCHIVED_TABLES:
+        written = (f"{name}{'?' * kind.endswith('?')}" for name, kind in table.columns.items())
+        assert " ".join(written) == LINES[table.name], table.name
 
 
 @pytest.mark.one_database

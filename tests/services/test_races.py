@@ -25,8 +25,8 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import accounts, attempts, datasets, lost_runs, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
-from livedata.services.browsing import sessions
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.pages import sessions
 from livedata.services.scheduler import Fire
 from livedata.store.database.store import Store
 from tests import made

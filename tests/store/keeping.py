@@ -35,8 +35,8 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
 from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
-from livedata.services.browsing import sessions
 from livedata.services.notices import delivering, feeds
+from livedata.services.pages import sessions
 from livedata.services.research import days
 from livedata.store.database.store import Store
 from tests import made

@@ -15,7 +15,7 @@ from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.pages import report as page
 from livedata.services import queries
-from livedata.services.browsing.report import report
+from livedata.services.pages.report import report
 
 DAYS: Final = 30
 """Without another wish, changes of so many days are told."""

@@ -21,7 +21,7 @@ from livedata.model.ids import Micros, format_uuid
 from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
-from livedata.services.notices import wishes
+from livedata.services.notices import subscriptions
 from livedata.store.notices import Subscription
 from livedata.worker.delivery import apprise_message
 
@@ -162,7 +162,7 @@ def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
         datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
         if datasets:
             wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
-        notice = wishes.add(store, ctx.owner, wish, first_credits=ctx.first_credits)
+        notice = subscriptions.add(store, ctx.owner, wish, first_credits=ctx.first_credits)
     if ctx.json:
         print_json({**as_json(notice, {}), "secret": notice.secret})
     elif notice.secret is None:

@@ -13,7 +13,7 @@ from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
 from livedata.messages.deliveries import masked
 from livedata.model import ids
-from livedata.services.notices import wishes
+from livedata.services.notices import subscriptions
 from livedata.store.notices import Notice
 
 DELETED = "(deleted)"
@@ -25,7 +25,7 @@ _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60}
 def list_notices(ctx: CommandContext) -> None:
     """List the notices, without secrets and passwords."""
     with ctx.reading() as db:
-        listing = wishes.listed(db, ctx.owner)
+        listing = subscriptions.listed(db, ctx.owner)
     owner = Subject(ctx.owner)
     if ctx.json:
         print_json([as_json(notice, listing.datasets) for notice in listing.notices])

@@ -8,7 +8,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.notices.list import as_json
 from livedata.cli.output.streams import print_json, print_text
 from livedata.model.ids import OwnerName
-from livedata.services.notices import wishes
+from livedata.services.notices import subscriptions
 from livedata.store.database.store import Store
 
 
@@ -19,7 +19,7 @@ def remove_notice(ctx: CommandContext, name: str) -> None:
     """Remove a notice, with what still waits to be delivered."""
     with ctx.writing() as store:
         answer = _as_json(store, ctx.owner, name) if ctx.json else None
-        wishes.remove(store, ctx.owner, name)
+        subscriptions.remove(store, ctx.owner, name)
     if answer is not None:
         print_json(answer)
     else:
@@ -27,5 +27,5 @@ def remove_notice(ctx: CommandContext, name: str) -> None:
 
 
 def _as_json(store: Store, owner: OwnerName, name: str) -> dict[str, object]:
-    notice = wishes.find(store, owner, name)
-    return as_json(notice, wishes.dataset_names(store, owner))
+    notice = subscriptions.find(store, owner, name)
+    return as_json(notice, subscriptions.dataset_names(store, owner))

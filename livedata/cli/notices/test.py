@@ -11,7 +11,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.hints import Subject, hints
 from livedata.messages.render import sentence
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services.notices import wishes
+from livedata.services.notices import subscriptions
 from livedata.services.notices.cloud_events import trial_event
 from livedata.worker.delivery import courier
 
@@ -25,7 +25,7 @@ def try_notice(ctx: CommandContext, name: str) -> None:
     The exit code is 1 if it is not accepted.
     """
     with ctx.reading() as db:
-        notice = wishes.find(db, ctx.owner, name)
+        notice = subscriptions.find(db, ctx.owner, name)
     settings = ctx.settings
     targets, event = (
         TargetPolicy.parse(settings.allow_hosts),

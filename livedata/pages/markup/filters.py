@@ -17,7 +17,7 @@ from markupsafe import Markup
 from livedata.model.row import Scalar
 from livedata.pages.markup.shortest import Block, StepBudget, blocks
 from livedata.pages.markup.texts import BEGINNING, beginning, is_address, unchanged, unfolding
-from livedata.services.browsing.table import words
+from livedata.services.pages.table import words
 
 _WHY: Final = {
     "not_found": "not found",

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.pages.markup.filters import count, moment
-from livedata.services.browsing.developments import Point, has_moved
+from livedata.services.pages.developments import Point, has_moved
 
 
 class _Size(Struct, frozen=True):

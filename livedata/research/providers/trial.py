@@ -19,7 +19,7 @@ from livedata.research.asking.windows import windows
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import Model
 from livedata.research.providers.connection import connected
-from livedata.rules.research.offers import SupportedRow, judge_row
+from livedata.rules.research.offered_rows import SupportedRow, judge_row
 
 MODES: tuple[ModelOutput, ...] = get_args(ModelOutput)
 """From what holds an answer to its schema most strictly to what every server understands."""

@@ -26,7 +26,7 @@ from livedata.rules.changes.compare import (
 )
 from livedata.rules.diagnosis.steps import trace_step
 from livedata.services.run_view import RunView
-from livedata.store.archive_nouns import NOUNS
+from livedata.store.archived_tables import ARCHIVED_TABLES
 from livedata.store.database.backend import Writer
 from livedata.store.research import attempts, entities
 from livedata.store.research import calls as call_store
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from livedata.services.kinds.kind import Guarding
     from livedata.services.kinds.research_diagnostics import Story
 
-archived: Final = frozenset(noun.table for noun in NOUNS if not noun.of_all)
+archived: Final = frozenset(table.name for table in ARCHIVED_TABLES if not table.of_all)
 
 
 def address(_declared: Any) -> None:

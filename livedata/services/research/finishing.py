@@ -24,7 +24,7 @@ from livedata.rules.changes.research_checks import judge_research
 from livedata.services import attempts
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy, JudgedHarvest
-from livedata.services.notices import telling
+from livedata.services.notices import notifying
 from livedata.store import rows, runs
 from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
@@ -59,7 +59,7 @@ def finish_research(
             days.note_stop(writer, attempt.owner, outcome.inputs["day"])
         # The steps of research are kept as they end, and not with the attempt.
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed([]))
-        telling.tell(writer, {attempt.run: end})
+        notifying.tell(writer, {attempt.run: end})
     return end.status
 
 

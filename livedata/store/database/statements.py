@@ -54,7 +54,7 @@ def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object
     return ", ".join(f":{name}" for name in named), named
 
 
-class Temporary(Struct, frozen=True):
+class Expiring(Struct, frozen=True):
     """What a table keeps for a time: the rows that are `old` at ``:moment``, and how they go."""
 
     table: str

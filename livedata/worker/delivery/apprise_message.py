@@ -9,7 +9,7 @@ from typing import Any
 from livedata.model.errors import Invalid, LivedataError
 from livedata.model.problem import Problem, Remedy
 from livedata.services.notices.cloud_events import CloudEvent
-from livedata.worker.delivery.within import NotInTime, within
+from livedata.worker.delivery.time_limit import NotInTime, within
 
 SECONDS = 30
 """How long a message may take."""

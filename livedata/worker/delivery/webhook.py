@@ -19,8 +19,8 @@ from livedata.config import USER_AGENT
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import TargetPolicy, split_place
 from livedata.services.notices.cloud_events import CloudEvent
-from livedata.services.notices.wishes import PREFIX
-from livedata.worker.delivery.within import NotInTime, within
+from livedata.services.notices.subscriptions import PREFIX
+from livedata.worker.delivery.time_limit import NotInTime, within
 
 SECONDS: float = 5
 """How long a webhook may take, from the look-up of its name to the head of the answer."""

@@ -16,7 +16,7 @@ from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, OwnerName, RevisionId, RowId
 from livedata.model.row import Scalar
-from livedata.services.browsing.table import words
+from livedata.services.pages.table import words
 from livedata.store import datasets, feed
 from livedata.store.database.store import Database
 

@@ -25,25 +25,27 @@ LONGEST_NAME = 120
 _SECRET_BYTES = 32
 
 
-def add(store: Store, owner: OwnerName, wish: Subscription, *, first_credits: int = 0) -> Notice:
+def add(
+    store: Store, owner: OwnerName, subscription: Subscription, *, first_credits: int = 0
+) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
     A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed,
     NameTaken, and Conflict if the owner has too many.
     """
-    name = wish.name
+    name = subscription.name
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(f"A notice has a name of 1 to {LONGEST_NAME} characters, such as ops.")
     try:
         with store.writing() as writer:
             meet_owner(writer, owner, first_credits)
-            # Who puts something into the outbox has locked its owner too (`telling`).
+            # Who puts something into the outbox has locked its owner too (`notifying`).
             accounts.lock_owner(writer, owner)
             if len(notices.by_name(writer, owner)) >= MOST:
                 raise Conflict(
                     f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
                 )
-            notice = _notice(owner, wish, writer.now())
+            notice = _notice(owner, subscription, writer.now())
             notices.add(writer, notice)
     except AlreadyThere as error:
         raise NameTaken(
@@ -108,10 +110,14 @@ def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     raise NotFound(f"There is no notice {name!r}{hint}")
 
 
-def _notice(owner: OwnerName, wish: Subscription, now: Micros) -> Notice:
+def _notice(owner: OwnerName, subscription: Subscription, now: Micros) -> Notice:
     secret = None
-    if wish.channel == "webhook":
+    if subscription.channel == "webhook":
         secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
     return Notice(
-        **asdict(wish), id=NoticeId(ids.new_id()), owner=owner, secret=secret, created_at=now
+        **asdict(subscription),
+        id=NoticeId(ids.new_id()),
+        owner=owner,
+        secret=secret,
+        created_at=now,
     )

@@ -13,8 +13,8 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
 from livedata.services import queries
-from livedata.services.browsing.developments import Point, has_moved, of_cell
-from livedata.services.browsing.history import Narrowing, history, last_ends
+from livedata.services.pages.developments import Point, has_moved, of_cell
+from livedata.services.pages.history import Narrowing, history, last_ends
 from livedata.store.database.store import Database
 
 MOST_ROWS: Final = 1_000

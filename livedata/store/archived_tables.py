@@ -24,10 +24,10 @@ MOST_FIELDS = 63
 """A mask of fields is an integer of 64 bits, and one of them is its sign."""
 
 
-class Noun(Struct, frozen=True):
+class ArchivedTable(Struct, frozen=True):
     """A table of a dataset; `columns` has the kind of each, with ``?`` if it may be null."""
 
-    table: str
+    name: str
     columns: Mapping[str, str]
     order: str
     condition: str
@@ -37,7 +37,7 @@ class Noun(Struct, frozen=True):
     def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
         """The records of a dataset in their order."""
         sql = (
-            f"SELECT {', '.join(self.columns)} FROM {self.table} "  # noqa: S608  (our names)
+            f"SELECT {', '.join(self.columns)} FROM {self.name} "  # noqa: S608  (our names)
             f"WHERE {self.condition} ORDER BY {self.order}"
         )
         for row in reader.each(sql, dataset=dataset):
@@ -45,7 +45,7 @@ class Noun(Struct, frozen=True):
 
     def write(self, writer: Writer, records: Iterable[Record], **others: object) -> None:
         """Add records, each with the same `others`."""
-        statement = insert(self.table, *others, *self.columns)
+        statement = insert(self.name, *others, *self.columns)
         for part in _parts({**others, **record} for record in records):
             writer.many(statement, part)
 
@@ -64,13 +64,13 @@ def _parts(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield part
 
 
-NOUNS = tuple(
-    Noun(table.name, archived.columns, archived.order, archived.where, not table.research)
+ARCHIVED_TABLES = tuple(
+    ArchivedTable(table.name, archived.columns, archived.order, archived.where, not table.research)
     for table in TABLES
     if (archived := table.archived) is not None
 )
 """What a dataset consists of, each after what it refers to."""
-DATASET, *PARTS = NOUNS
+DATASET, *PARTS = ARCHIVED_TABLES
 """The dataset itself, and what belongs to it."""
 
 _INDEX_FIELD = """
@@ -89,13 +89,13 @@ def add_dataset(writer: Writer, owner: OwnerName, record: Record) -> None:
 
 
 def add_records(
-    writer: Writer, dataset: DatasetId, noun: Noun, records: Iterable[Record], now: Micros
+    writer: Writer, dataset: DatasetId, table: ArchivedTable, records: Iterable[Record], now: Micros
 ) -> None:
     """Add the records of one part of a dataset."""
     others: Record = {"dataset_id": dataset}
-    if noun.table == "runs":
+    if table.name == "runs":
         others |= {"status": "succeeded", "alone": False, "imported_at": now}
-    noun.write(writer, records, **others)
+    table.write(writer, records, **others)
 
 
 def index_fields(writer: Writer, dataset: DatasetId, width: int) -> None:
