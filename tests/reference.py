@@ -166,6 +166,8 @@ class Tables:
     def _type(self, schema: Json, here: str | None = None) -> str:
         """A schema in words; shapes of other sections than `here` with their section."""
         said = self._kind(schema, here)
+        if "exclusiveMinimum" in schema:
+            said += f", above {schema['exclusiveMinimum']}"
         for low, high, what in _BOUNDS:
             said += _bound(schema.get(low), schema.get(high), what)
         if schema.get("uniqueItems"):

@@ -1,17 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -30,6 +20,8 @@ from livedata.services.commit import AcceptancePolicy
 from livedata.store import runs as stored_runs
 from livedata.store.database.store import Store
 from tests import made
+from tests.api.contract import wrong
+from tests.api.kinds import a
 from tests.crawling import Crawling, shop_source
 from tests.made import BROKEN, GOES_ON
 from tests.services.table import A, B, C, Table, pages_of
@@ -45,39 +37,13 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
     """The diagnostics of a Run, held against the interface on the way."""
     answer = diagnostics.diagnostics(store, "local", ids.RunId(ids.raw_id(run["id"])), **asked)
-    fits(answer, RunDiagnostics, "diagnostics")
+    assert list(wrong(answer, a("RunDiagnostics"), "diagnostics")) == []
     for name in (*AREAS, "cost"):
-        unknowns = answer[name]["unknowns"]  # type: ignore[literal-required]  # names of it
-        assert len(unknowns) <= 20
-        assert all(1 <= len(text) <= 1000 for text in unknowns)
+        assert all(answer[name]["unknowns"])  # type: ignore[literal-required]  # names of it
     for finding in findings(answer):
-        assert 1 <= len(finding["code"]) <= 100
-        assert 1 <= len(finding["message"]) <= 1000
+        assert finding["code"]
+        assert finding["message"]
     return answer
-
-
-def fits(value: object, shape: Any, path: str) -> None:
-    """Every field that must be there is, and no other, all the way down."""
-    origin = get_origin(shape)
-    if origin in {Union, UnionType}:
-        kinds = [kind for kind in get_args(shape) if (kind is NoneType) == (value is None)]
-        fits(value, next((kind for kind in kinds if kind is type(value)), kinds[0]), path)
-    elif is_typeddict(shape):
-        assert isinstance(value, dict), path
-        hints = get_type_hints(shape, include_extras=True)
-        needed = {key for key, kind in hints.items() if get_origin(kind) is not NotRequired}
-        assert (needed if shape.__total__ else set()) <= set(value) <= set(hints), path
-        plain = get_type_hints(shape)
-        for key, one in value.items():
-            fits(one, plain[key], f"{path}.{key}")
-    elif origin is list:
-        assert isinstance(value, list), path
-        for at, one in enumerate(value):
-            fits(one, get_args(shape)[0], f"{path}[{at}]")
-    elif origin is Literal:
-        assert value in get_args(shape), path
-    elif origin is None and shape is not Any:
-        assert isinstance(value, shape), path
 
 
 def findings(answer: RunDiagnostics) -> list[Finding]:
