@@ -99,6 +99,7 @@ def test_a_window_past_the_head_names_the_head(alice: Person, path: str) -> None
     assert error["details"][0]["path"] == "after"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "query",
     [

@@ -72,6 +72,7 @@ def test_a_field_may_be_named_in_any_case(row: Edited) -> None:
     assert row.send(values={title.upper(): "Desk lamp"})["data"][title] == "Desk lamp"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -86,6 +87,7 @@ def test_a_value_that_the_column_cannot_hold_is_422(row: Edited, name: str, valu
     assert row.now() == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "body",
     [

@@ -50,6 +50,7 @@ def test_a_cursor_shows_nothing_of_another_owner(alice: Person, bob: Person) -> 
     assert bob.get(f"/datasets?cursor={cursor}")["data"] == []
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "query",
     [

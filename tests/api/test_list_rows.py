@@ -71,6 +71,7 @@ def test_since_finds_what_was_updated_then_or_later(alice: Person) -> None:
     assert keys_of(alice, path, f"since={second.replace('Z', '-00:01')}") == []
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "query",
     [

@@ -96,12 +96,14 @@ def all_of(store: Store, owner: str) -> list[Any]:
     return every
 
 
+@pytest.mark.one_database
 def test_the_tables_here_have_every_page_and_form(app: Flask) -> None:
     assert routes(app, "POST") == FORMS
     others = {"/sign-in", "/sign-in/link", "/assets/<path:filename>"}
     assert routes(app, "GET") == PAGES | others
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("case", FORGED)
 @pytest.mark.parametrize("path", sorted(FORMS - OPEN_FORMS))
 def test_a_forged_form_changes_nothing(
@@ -115,6 +117,7 @@ def test_a_forged_form_changes_nothing(
     assert all_of(store, alice.owner) == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("path", sorted(FORMS - OPEN_FORMS))
 def test_whoever_is_not_signed_in_changes_nothing(
     app: Flask, alice: Visitor, store: Store, shop: dict[str, str], path: str
@@ -135,6 +138,7 @@ def test_the_forms_of_alice_are_not_there_for_bob(
     assert all_of(store, alice.owner) == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("more", ["", "?as=json", "?as=json&after=x", "?sort=x&kind=x&since=x"])
 @pytest.mark.parametrize("path", sorted(path for path in PAGES if "<" in path))
 def test_the_pages_of_alice_are_not_there_for_bob(
@@ -152,6 +156,7 @@ def test_a_row_of_another_dataset_is_not_there(
     alice.get(f"/datasets/{other}/rows/{shop['row']}", 404)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "path", ["/nothing", "/datasets/", "/%0d%0aX:%20y", "/assets/", "/sign-out", "/runs/x/accept"]
 )
@@ -166,6 +171,7 @@ def test_where_no_page_is_a_browser_is_told_what_it_may_do(
     assert_safe(answer)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "STRANGE"])
 @pytest.mark.parametrize("path", sorted(FORMS | PAGES))
 def test_no_page_knows_another_method(
@@ -176,11 +182,13 @@ def test_no_page_knows_another_method(
     assert_safe(answer)
 
 
+@pytest.mark.one_database
 def test_the_api_answers_as_without_pages(alice: Visitor) -> None:
     answer = alice.client.get("/v1/datasets", headers={"Accept": "text/html"})
     assert (answer.status_code, answer.mimetype) == (401, "application/json")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("path", sorted(PAGES - {"/runs/<run>/screenshot"}))
 def test_each_page_as_json_is_json(alice: Visitor, shop: dict[str, str], path: str) -> None:
     answer = alice.client.get(f"{filled(path, shop)}?as=json")
@@ -258,12 +266,14 @@ def test_an_end_of_a_page_that_is_none_is_refused(
     assert "begin at the first page again" in answer.text
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("name", ["next", "after", "strange"])
 def test_a_long_address_is_answered(alice: Visitor, name: str) -> None:
     answer = alice.client.get("/sign-in", query_string={name: "/" + "x" * 100_000})
     assert answer.status_code == 200
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "form", ["{ID}", "IDx", "%20ID", "ID%0a", "urn:uuid:ID", "ID/", "..%2fID", "%00", "HEX"]
 )
@@ -273,6 +283,7 @@ def test_an_id_has_one_form(alice: Visitor, shop: dict[str, str], form: str) -> 
     alice.get(f"/datasets/{given}", 404)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "path", ["../pages.py", "%2e%2e/row.py", "..%2frow.py", "..%5crow.py", "/etc/passwd", "%00"]
 )
@@ -282,6 +293,7 @@ def test_no_other_file_is_an_asset(alice: Visitor, path: str) -> None:
     assert_safe(answer)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "headers",
     [
@@ -297,6 +309,7 @@ def test_what_only_a_proxy_says_is_not_heard(alice: Visitor, headers: dict[str, 
     assert "evil" not in page
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "host",
     [
@@ -311,6 +324,7 @@ def test_a_strange_name_is_none_of_this_server(alice: Visitor, host: str) -> Non
     assert_safe(answer)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "cookie", ["x" * 100_000, '"\\000\\377"', "\xff\xfe", "", "; livedata=", "a,b", "=", "%00"]
 )
@@ -361,6 +375,7 @@ def test_whoever_only_looks_at_a_link_does_not_use_it_up(
     assert Visitor(app.test_client(), "alice", "", "").follow(token).status_code == 303
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("path", ["/sign-in/link?token=TOKEN", "/sign-in"])
 def test_a_page_elsewhere_that_leads_here_swaps_no_session(
     app: Flask, alice: Visitor, store: Store, path: str
@@ -374,6 +389,7 @@ def test_a_page_elsewhere_that_leads_here_swaps_no_session(
     assert "livedata" not in set_cookies
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("case", FORGED)
 def test_no_page_elsewhere_signs_a_browser_in_by_a_link_of_its_own(
     app: Flask, alice: Visitor, store: Store, case: str
@@ -406,6 +422,7 @@ def test_guesses_wait_for_nobody_who_writes(app: Flask, store: Store) -> None:
         assert stranger.client.get("/sign-in/link?token=guess").status_code == 401
 
 
+@pytest.mark.one_database
 def test_neither_key_nor_link_nor_session_is_in_the_log(
     alice: Visitor, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:

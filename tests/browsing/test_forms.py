@@ -12,6 +12,8 @@ from tests.browsing.visitor import Visitor
 if TYPE_CHECKING:
     from flask import Flask
 
+pytestmark = pytest.mark.one_database
+
 HOSTS = [
     *("localhost", "localhost:8000", "127.0.0.1", "127.0.0.1:8000", "[::1]:8000", "192.168.1.5"),
     *("data.example", "intranet.example:8443", "DATA.example", "data.example."),

@@ -66,6 +66,7 @@ def runs(store: Store, alice: Visitor) -> Runs:
     return Runs(store, alice.owner)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("end", "told"),
     [
@@ -83,6 +84,7 @@ def test_a_run_says_how_it_ended_and_why(
     assert [text for text in told if text not in page] == []
 
 
+@pytest.mark.one_database
 def test_what_to_try_has_its_command(alice: Visitor, store: Store, runs: Runs) -> None:
     page = alice.get(runs.by_end["failed"])
     name = queries.dataset(store, "alice", runs.dataset)["name"]
@@ -133,6 +135,7 @@ def test_a_run_in_progress_says_what_it_has_read_and_no_zeros(alice: Visitor, st
         assert "0 new" not in plain(alice.get(asked))
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("end", ["held", "failed", "blocked"])
 def test_causes_come_in_their_order_and_a_check_says_whether_it_passed(
     alice: Visitor, runs: Runs, end: str
@@ -151,6 +154,7 @@ def test_causes_come_in_their_order_and_a_check_says_whether_it_passed(
     assert ("failed" in passed) == (end == "failed")
 
 
+@pytest.mark.one_database
 def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Runs) -> None:
     assert "&lt;title&gt;Sign in&lt;/title&gt;" in alice.get(runs.by_end["failed"])
     answer = alice.client.get(f"{runs.by_end['failed']}/screenshot")
@@ -158,6 +162,7 @@ def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Run
     alice.get(f"{runs.by_end['held']}/screenshot", 404)
 
 
+@pytest.mark.one_database
 def test_what_selectors_find_and_would_find_is_told(
     app: Flask, store: Store, crawling: Crawling, site: Site
 ) -> None:
@@ -250,6 +255,7 @@ def test_the_datasets_begin_with_those_whose_last_run_was_not_accepted(
     assert "was not accepted" not in alice.get("/")
 
 
+@pytest.mark.one_database
 def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:
     page = alice.get(runs.path)
     assert 'aria-label="From 40 to 39; the lowest is 39, the highest 40."' in page
@@ -307,6 +313,7 @@ def test_all_that_a_held_run_would_change_is_shown_page_by_page(
     assert alice.post(f"{held}/accept", alice.token(f"{held}?after=200")).status_code == 303
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("after", ["", "-1", "1.5", "x", "99", "1" * 5000, "１"])
 def test_a_place_that_a_held_output_does_not_have_is_refused(
     alice: Visitor, runs: Runs, after: str
@@ -344,6 +351,7 @@ def test_nobody_is_told_to_accept_an_output_that_is_not_kept(alice: Visitor, sto
     assert "Run again: <code" in re.sub("</?bdi[^>]*>", "", page)
 
 
+@pytest.mark.one_database
 def test_a_run_that_a_limit_ended_says_why_nothing_of_it_is_kept(
     alice: Visitor, store: Store
 ) -> None:

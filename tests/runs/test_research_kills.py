@@ -132,6 +132,7 @@ def test_a_run_that_is_killed_anywhere_is_taken_up_and_pays_once(
     assert counted > told > 0
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("asked_first", [True, False], ids=["when it is queued", "once it is open"])
 @pytest.mark.parametrize("point", ["the attempt begins", "nothing is remembered"])
 def test_a_run_that_is_to_be_fresh_is_so_though_it_is_killed_before_it_remembers(
