@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +15,14 @@ from tests.browsing.world import World
 from tests.watched import MOST, Watched
 
 if TYPE_CHECKING:
+    from flask import Flask
+
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
+
+
+OTHERS = {"pages.static", "pages.run_screenshot"}
+"""What a page loads, and no link leads to."""
 
 
 @pytest.fixture
@@ -32,6 +39,27 @@ def every_page(store: Store, owner: str) -> list[str]:
         paths += [f"{path}/rows/{row['id']}" for row in queries.rows(store, owner, raw, 1)[0]]
         paths += [f"/runs/{run['id']}" for run in queries.runs(store, owner, raw, 30)]
     return paths
+
+
+def test_each_page_is_among_these_and_another_links_to_it(
+    app: Flask, alice: Visitor, store: Store
+) -> None:
+    World(store, alice.owner).fill()
+    paths = every_page(store, alice.owner)
+    routes = app.url_map.bind("localhost")
+    here, linked = set(), set()
+    for path in paths:
+        here.add(endpoint := routes.match(path.partition("?")[0])[0])
+        links = re.findall(r'<a [^>]*href="(/[^"?#]*)', alice.get(path))
+        linked.update({routes.match(link)[0] for link in links} - {endpoint})
+    pages = {
+        rule.endpoint
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint.startswith("pages.") and "GET" in (rule.methods or ())
+        if not rule.endpoint.startswith("pages.sign_in_") and rule.endpoint not in OTHERS
+    }
+    assert here == pages
+    assert pages - linked == set()
 
 
 def test_no_page_begins_more_than_two_transactions(
