@@ -30,10 +30,7 @@ class Looking:
         return self.typed("init", self.site.at("/1"), "-o", str(self.file), *options, code=code)
 
     def typed(self, *args: str, code: int = 0) -> tuple[str, str]:
-        with self.livedata.start(*args) as process:
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == code, err
-        return out.decode(), err.decode()
+        return self.livedata.typed(*args, code=code)
 
     def told(self, *answers: str) -> tuple[str, int]:
         """What it shows on a terminal on which a person types these answers, and how it ends."""

@@ -13,6 +13,7 @@ import orjson
 from click.testing import CliRunner
 
 from livedata.cli import cli
+from tests.cli.warm import execute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,12 @@ class Shell:
     def environ(self) -> dict[str, str]:
         """The environment of a command."""
         return {**os.environ, "LIVEDATA_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+
+    def typed(self, *args: str, code: int = 0) -> tuple[str, str]:
+        """What a command as a process prints to stdout and to stderr; it ends with `code`."""
+        ended = execute(args, self.environ)
+        assert ended.code == code, ended
+        return ended.out.decode(), ended.err.decode()
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
         """A command as a process with its stdout in a pipe."""

@@ -46,10 +46,7 @@ class Bench:
         self.file.write_text(write_source(declared))
 
     def __call__(self, *args: str, code: int = 0) -> tuple[str, str]:
-        with self.livedata.start(*args) as process:
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == code, (out, err)
-        return out.decode(), err.decode()
+        return self.livedata.typed(*args, code=code)
 
     def save(self, *options: str, code: int = 0) -> tuple[str, str]:
         """Save the pages; then the site is gone."""

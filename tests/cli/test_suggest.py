@@ -72,10 +72,7 @@ class Suggesting:
 
     def __call__(self, *options: str, code: int = 0) -> tuple[str, str]:
         args = ("dataset", "suggest", self.name, "-o", str(self.file), *options)
-        with self.livedata.start(*args) as process:
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == code, err
-        return out.decode(), err.decode()
+        return self.livedata.typed(*args, code=code)
 
     def json(self, code: int = 0) -> Any:
         return json.loads(self("--json", code=code)[0])

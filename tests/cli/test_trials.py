@@ -46,10 +46,7 @@ class Trying:
         self.file.write_text(write_source(shop_source(self.site.at("/1"), **changes)))
 
     def __call__(self, *args: str, code: int = 0) -> tuple[str, str]:
-        with self.livedata.start(*args) as process:
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == code, err
-        return out.decode(), err.decode()
+        return self.livedata.typed(*args, code=code)
 
     def create(self, *options: str) -> ids.DatasetId:
         """The dataset of the file, made in this process, which is quicker."""
