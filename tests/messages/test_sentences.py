@@ -80,6 +80,109 @@ def test_a_page_that_was_not_read_is_told_with_what_may_help(
     assert sentence(problem_of(orjson.loads(orjson.dumps(problem, default=asdict)))) == expected
 
 
+KEYS: Params = {"present": 20, "gone": 20, "fresh": 20, "known": 20, "better": ["title"]}
+LIST: Params = {"by": "next link", "selector": "a.next", "links": 0, "links_before": 1}
+FIELD: Params = {"field": "price", "type": "number", "selector": ".price", "attribute": None}
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (
+            Problem("run.keys_changed", {"keys": ["sku"], "same": 20, **KEYS}),
+            (
+                "The key sku has changed: 20 of 20 rows would be gone, and 20 others come in their "
+                "place, of which title knows 20 again, so the output is held for you to look at"
+            ),
+        ),
+        (
+            Problem("cause.keys_changed", {"keys": ["sku"], **KEYS}),
+            (
+                "The key sku is the cause: it names the same things otherwise now. title would be "
+                "the better key: it knows 20 of 20 new rows again."
+            ),
+        ),
+        (
+            Problem("cause.key_shared", {"differ": ["title"], "better": ["title"]}),
+            (
+                "One key stands for several records: they differ in title, as variants of one "
+                "thing do. title would be the better key: it tells all apart."
+            ),
+        ),
+        (
+            Problem("evidence.key_moved", {"before": "K0", "now": "N0"}),
+            "the key 'K0' is 'N0' now",
+        ),
+        (
+            Problem(
+                "cause.strangers", {"page": 1, "item": 6, "others": 2, "lacks": ["sku", "name"]}
+            ),
+            (
+                "Item 6 of page 1 is no record like the others: it has none of sku, name. 2 more "
+                "are like it."
+            ),
+        ),
+        (
+            Problem(
+                "run.lost_pagination",
+                {
+                    **LIST,
+                    "pages_before": 2,
+                    "items": 10,
+                    "items_before": 10,
+                    "leads_to": None,
+                    "present": 20,
+                    "gone": 10,
+                },
+                1,
+                "http://a.example/1",
+            ),
+            (
+                "The list ends on page 1 (http://a.example/1) now, and had 2 pages in the last "
+                "accepted Run, but the page is as full as it was then, with 10 items; next link "
+                "'a.next' matched there then and matches nothing now. 10 of 20 rows would be gone, "
+                "so the output is held for you to look at"
+            ),
+        ),
+        (
+            Problem(
+                "run.emptied_field",
+                {
+                    **FIELD,
+                    "filled": 0,
+                    "rows": 20,
+                    "filled_before": 20,
+                    "rows_before": 20,
+                    "matched": 0,
+                    "items": 20,
+                    "unreadable": 0,
+                    "text": None,
+                },
+                1,
+                "http://a.example/1",
+            ),
+            (
+                "price has a value in 0 of 20 rows now, and had one in 20 of 20 in the last "
+                "accepted Run: selector '.price' matches in 0 of 20 items, and first misses one on "
+                "page 1 (http://a.example/1), so the output is held for you to look at"
+            ),
+        ),
+    ],
+    ids=lambda value: value.code if isinstance(value, Problem) else "",
+)
+def test_what_a_site_has_changed_is_told_with_what_there_was(
+    problem: Problem, expected: str
+) -> None:
+    assert sentence(problem).startswith(expected)
+
+
+def test_the_advice_on_a_selector_names_it() -> None:
+    assert advice(Remedy("leave_out_by", {"selector": "li.product[data-sku]"})) == (
+        "Set itemSelector to 'li.product[data-sku]', which leaves out what is no record: on the "
+        "kept page it matches all other items"
+    )
+
+
 def test_a_statement_leaves_the_advice_to_the_door() -> None:
     problem = Problem("run.mass_loss", {"gone": 27, "present": 30})
     assert statement(problem) == (
