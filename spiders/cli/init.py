@@ -248,13 +248,17 @@ def _report(
     print_text(f"Wrote {file}, which is not ready.")
     print_message(why_not_ready(proposed))
     if len(lists.seen) > 1:
-        print_message(f"If another list is meant: {_again(wanted, 2 if number == 1 else 1)}")
+        other = "2" if number == 1 else "1"
+        print_message(f"If another list is meant: {_again(wanted, '--list', other)}")
+    if not wanted.like:
+        named = _again(wanted, "--like", "TEXT")
+        print_message(f"If a list is meant that is not shown, name a text of it: {named}")
     print_message(f"Edit the file, then try it: {Subject().command('preview', file)}")
 
 
-def _again(wanted: Wanted, number: int) -> str:
+def _again(wanted: Wanted, *which: str) -> str:
     """The command that reads another list of the page into the same file."""
-    options = ["--list", str(number), "--force"]
+    options = [*which, "--force"]
     if wanted.output != Path(SOURCE_FILE):
         options += ["-o", str(wanted.output)]
     if wanted.render == "browser":

@@ -180,7 +180,10 @@ def _kept(ctx: CommandContext, name: str, trial: Trial) -> str:
     if trial.verdict.outcome == "accept":
         return "The source reads the page as it is: no selector has to be replaced."
     preview = hint(Remedy("preview"), Subject(ctx.owner, name))
-    return f"No other selector would mend that: those of the source find the known rows. {preview}"
+    return (
+        "No selector that was tried would mend that: those of the source find the known rows. "
+        f"{preview}"
+    )
 
 
 def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -> dict[str, Any]:

@@ -162,6 +162,8 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
     look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Price{rows}</table>")
     out, err = look(code=3)
     assert "which is not ready" in out
+    assert "name a text of it: livedata init " in err
+    assert " --like TEXT --force" in err
     assert "no column tells the records apart: kind repeats" in err
     assert "# NOT READY. A Run needs a key" in look.file.read_text()
     look.typed("preview", str(look.file), code=3)

@@ -152,7 +152,7 @@ def test_no_source_is_proposed_for_adverts_that_are_called_as_the_records_are(
     suggest.show_pages(MANY, lambda page: page.replace("<ul>", f"<ul>{advert}"))
     assert suggest.run() == "failed"
     out, err = suggest(code=3)
-    assert "No other selector would mend that" in err
+    assert "No selector that was tried would mend that" in err
     assert "reads the page as it is" not in out + err
     assert not suggest.file.exists()
 
@@ -317,5 +317,8 @@ def test_no_source_is_said_to_read_a_page_that_it_does_not(suggest: Suggesting) 
     suggest.show("/2", f'<ul>{cards(make=more)}</ul><a class="next" href="/1">Next</a>')
     out, err = suggest(code=3)
     assert "reads the page as it is" not in out + err
-    assert "No other selector would mend that: those of the source find the known rows." in err
+    assert (
+        "No selector that was tried would mend that: those of the source find the known rows."
+        in err
+    )
     assert "livedata preview shop" in err

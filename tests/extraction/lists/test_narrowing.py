@@ -87,6 +87,12 @@ LONG = "x" * 600
             '#list > div[class="box"]',
         ),
         ("<p class='box a' data-id=1>One" * 4 + "<p class='box ad'>Buy", ".box", ".box[data-id]"),
+        (
+            "".join(f"<p class=box id=item-{at}>One" for at in (12, 7, 31))
+            + "<p class=box id=ad>Buy",
+            ".box",
+            '.box[id^="item-"]',
+        ),
         ("<p class='box real'>One" * 4 + "<p class='box ad'>Buy", ".box", ".box.real"),
         (f"<ul id=list>{BOX * 4}</ul><div class='box'>Buy</div>", ".box", "#list div"),
         # What the records have not, or what is no selector, leaves nobody out.

@@ -119,6 +119,12 @@ def _closer(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[s
     if all(survey.nodes[member].attributes.get("id") for member in members):
         tests.append("id")
     asked += [Compound(None, (), (), (AttributeTest(name, "", ""),)) for name in tests]
+    # An advert may have an id too, but no number in the same row: "item-12", "item-13", "banner".
+    if (
+        len(beginnings := {signature.numbered for signature in signatures}) == 1
+        and "" not in beginnings
+    ):
+        asked.append(Compound(None, (), (), (AttributeTest("id", "^=", beginnings.pop()),)))
     yield from (f"{selector}{to_css(compound)}" for compound in asked)
 
 
