@@ -23,7 +23,6 @@ from livedata.messages import (
     fetch,
     findings,
     notice_events,
-    pagination,
     research_findings,
     run_end,
 )
@@ -56,7 +55,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
         ("A Run says it after `Page {page} ({url}) could not be read:`, and then what may help."),
         fetch.WHY,
     ),
-    "The way from page to page": ("", pagination.SENTENCES),
+    "The way from page to page": ("", fetch.PAGINATION),
     "Checks": ("A Check that failed says one of these.", checks.SENTENCES),
     "The end of a Run": ("What no page and no Check explains.", run_end.SENTENCES),
     "Addresses": (

@@ -51,7 +51,6 @@ ROOMS: Mapping[str, set[str]] = {
         *("audit", "kinds", "notices", "pages", "research"),
     },
     "livedata.worker": {"delivery"},
-    "livedata.api": {"serving"},
     "livedata.pages": {"markup"},
     "livedata.cli": {
         "output",

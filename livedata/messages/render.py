@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages import causes, checks, deliveries, fetch, pagination, run_end
+from livedata.messages import causes, checks, deliveries, fetch, run_end
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 from livedata.model.run import Check, CheckResult
 
 SENTENCES: Mapping[str, Words] = {
     **fetch.SENTENCES,
-    **pagination.SENTENCES,
+    **fetch.PAGINATION,
     **checks.SENTENCES,
     **run_end.SENTENCES,
     **causes.SENTENCES,

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 import orjson
 import pytest
 
-from livedata.api.serving.connection import MOST_OF_ONE_PEER, REQUEST_SECONDS, peer_of
+from livedata.api.connection import MOST_OF_ONE_PEER, REQUEST_SECONDS, peer_of
 from tests.api.serving import Serving, ask
 from tests.patience import AT_ONCE
 

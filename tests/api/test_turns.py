@@ -17,8 +17,8 @@ from waitress.adjustments import Adjustments
 
 from livedata.api import create_app
 from livedata.api.auth import MEET
-from livedata.api.serving.connection import Request, credential
-from livedata.api.serving.turns import OF_ONE, THREADS, Acquaintances, RequestTask, Threads, Turns
+from livedata.api.connection import Request, credential
+from livedata.api.turns import OF_ONE, THREADS, Acquaintances, RequestTask, Threads, Turns
 from livedata.services.notices import feeds
 from livedata.store.database.store import Store
 from tests import attack, made

@@ -36,7 +36,7 @@ from livedata.model.diagnosis.explanation import FailedPage, Replacement, Sugges
 from livedata.model.harvest import Record
 from livedata.model.recipe import NextLinkPages, Read, Recipe, RecipeField, compile_recipe
 from livedata.model.row import Scalar
-from livedata.rules.changes.strangers import strangers_among
+from livedata.rules.diagnosis.run_facts import strangers_among
 from livedata.rules.explanation.run_context import RunContext
 
 

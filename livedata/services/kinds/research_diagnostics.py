@@ -27,7 +27,7 @@ from livedata.services.run_view import RunView
 from livedata.store import rows
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, calls, memories
+from livedata.store.research import artifacts, attempts, bodies, calls
 from livedata.store.research.attempts import ResearchAttempt
 
 SHORTEST_NAME = 4
@@ -55,7 +55,7 @@ def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
     reader, dataset = view.reader, view.ref
     tried = attempts.all_of(reader, view.id)
     latest = tried[-1] if tried else None
-    known = None if latest is None else memories.load(reader, dataset.id, latest.memory)
+    known = None if latest is None else bodies.load_memory(reader, dataset.id, latest.memory)
     columns = list(view.columns)
     head = view.facts.get("head") if rows_too else None
     return RecordedResearch(

@@ -27,7 +27,7 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import LockedDataset
-from livedata.store.research import artifacts, attempts, calls, entities, memories
+from livedata.store.research import artifacts, attempts, bodies, calls, entities
 
 ANSWERS = frozenset({"planning.output", "extraction.output"})
 """The kinds of artifacts that may answer the same question again."""
@@ -58,7 +58,7 @@ def memory(
             day=days.budget(writer, attempt.owner, settings) if settings.has_day else None,
         )
         now = writer.now()
-        key = memories.keep(writer, attempt.dataset, known, now)
+        key = bodies.keep_memory(writer, attempt.dataset, known, now)
         attempts.add(writer, attempt.run, attempt.id, harness_version, key, now)
     return known
 

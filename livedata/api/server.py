@@ -18,9 +18,9 @@ from typing_extensions import override
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer
 
+from livedata.api.connection import Connection
 from livedata.api.responses import MAX_BODY
-from livedata.api.serving.connection import Connection
-from livedata.api.serving.turns import Acquaintances, Threads
+from livedata.api.turns import Acquaintances, Threads
 from livedata.model.errors import LivedataError
 
 if TYPE_CHECKING:

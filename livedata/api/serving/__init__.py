@@ -1,1 +1,0 @@
-"""The server of the API and the pages: connections, and whose request is next."""
