@@ -17,8 +17,7 @@ from livedata.research.ports import Ports, Prices, Question
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
-from spiders.research.crawl import research
-from spiders.research.spider import ResearchJob
+from spiders.research.crawl import ResearchJob, research
 from tests.patience import LONG
 
 QUESTION = Question("rows", "Read the page.", "{}", "{}", 100, 1, "http://site.test/", "")

@@ -64,8 +64,7 @@ ROOMS: Mapping[str, set[str]] = {
         "upkeep",
     },
     "spiders": {
-        *("session", "fetch", "browser", "outcome", "crawl", "saved", "research", "worker", "cli"),
-        "cli.lists",
+        *("fetch", "browser", "outcome", "crawl", "saved", "research", "worker", "cli"),
     },
 }
 """The rooms of a floor; a floor that is not named here has none."""
@@ -127,11 +126,15 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.accounts": {"livedata.cli.output"},
     "livedata.cli.notices": {"livedata.cli.output"},
-    "spiders.session": set(),
+    "spiders.throttle": set(),
+    "spiders.session": {"spiders.throttle"},
     "spiders.fetch": {"spiders.session"},
     "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
-    "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
+    "spiders.crawl": {
+        *("spiders.throttle", "spiders.session", "spiders.fetch", "spiders.browser"),
+        "spiders.outcome",
+    },
     "spiders.research": {
         *("spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"),
         "spiders.crawl",
@@ -153,7 +156,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.run": {"cli", "hints", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "hints", "services", "store"},
     "spiders.cli.tried_source": {"cli", "hints", "services", "store"},
-    "spiders.saved.saving": {"cli"},
+    "spiders.saved.pages": {"cli"},
     "spiders.cli.source_test": {"cli", "hints"},
     "spiders.cli.trial_report": {"cli", "hints"},
     "spiders.cli.init": {"cli", "hints"},

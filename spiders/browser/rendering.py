@@ -25,7 +25,7 @@ from spiders.browser.shared_browser import Provider
 from spiders.browser.tab import PAINTING, TabSession, WaitFor
 from spiders.fetch.errors import BrowserLost, RedirectsTooOften, TooMuch
 from spiders.fetch.handler import GuardedHandler
-from spiders.session.session import session_of
+from spiders.session import session_of
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _END_PAGES = frozenset((404, 410))

@@ -41,8 +41,8 @@ from spiders.cli.init_report import (
     print_lists,
     why_not_ready,
 )
-from spiders.cli.lists.no_list import is_feed, no_list, nothing_differs, too_much, unread
-from spiders.cli.lists.proving import Proposed, Prover
+from spiders.cli.no_list import is_feed, no_list, nothing_differs, too_much, unread
+from spiders.cli.proving import Proposed, Prover
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 

@@ -20,7 +20,7 @@ from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem
 from livedata.model.row import Scalar
-from spiders.cli.lists.proving import Proposed
+from spiders.cli.proving import Proposed
 
 FIRST_ROWS: Final = 5
 LIKELY: Final = 0.8

@@ -27,8 +27,7 @@ from spiders.cli.tried_source import TriedSource, tried_source
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
-from spiders.saved.pages import open_pages
-from spiders.saved.saving import Saving, saving
+from spiders.saved.pages import Saving, open_pages, saving
 
 EXIT_CODES: Final = {"failed": 3, "blocked": 4, "held": 5}
 """How a Run would end -> the exit code."""

@@ -25,10 +25,8 @@ from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import settings_for
 from spiders.crawl.spider import SourceSpider
 from spiders.fetch.resolver import GuardedResolver
-from spiders.session.deadline import Deadline
-from spiders.session.proxy_route import ProxyRoute
-from spiders.session.session import CrawlSession, SessionCrawler
-from spiders.session.throttle import SiteThrottle
+from spiders.session import CrawlSession, Deadline, ProxyRoute, SessionCrawler
+from spiders.throttle import SiteThrottle
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

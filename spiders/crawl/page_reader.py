@@ -24,8 +24,7 @@ from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
 from spiders.outcome.fetch_errors import CANCELLED, classify
 from spiders.outcome.responses import answered, failure_at, out_of_time, refused
-from spiders.session.deadline import Deadline
-from spiders.session.session import session_of
+from spiders.session import Deadline, session_of
 
 RETRIES = 1
 _TRANSIENT: frozenset[FailureReason] = frozenset(

@@ -16,10 +16,10 @@ from livedata.extraction.matching.css import names_derived, without_derived
 from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
-from spiders.crawl.pipeline import HarvestPipeline
 from spiders.fetch.handler import GuardedHandler
 from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes
 from spiders.fetch.robots import RenderedRobots, Robots
+from spiders.session import HarvestPipeline
 
 MAX_BODY = 5 * 2**20
 

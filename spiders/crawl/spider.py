@@ -11,7 +11,7 @@ from msgspec import Struct
 from scrapy.http import Response
 from typing_extensions import override
 
-from livedata.extraction.page import Page
+from livedata.extraction.page import Page, decode
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.extraction.work import TooMuchWork
@@ -26,14 +26,17 @@ from livedata.model.harvest import (
     StopReason,
 )
 from livedata.model.problem import Problem, Remedy
+from livedata.rules.diagnosis.page_snapshot import shorten
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
+from spiders.outcome.content_type import content_type, is_text
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
-from spiders.outcome.snapshot import shorten_to_items, take_snapshot
-from spiders.session.session import CrawlSession, SiteTurn
+from spiders.session import CrawlSession, SiteTurn
 
+MOST_RECORDS = 50
+"""The records whose texts show where on the page the items are."""
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 
 
@@ -111,11 +114,11 @@ class SourceSpider(scrapy.Spider):
         response, page = fetch.response, fetch.page
         if response is None:
             return
-        snapshot = take_snapshot(fetch.number, fetch.url, response, page, fetch.links)
+        snapshot = _snapshot(fetch.number, fetch.url, response, page, fetch.links)
         # Only what stopped the Run is judged as a whole: a page that failed, or the first one
         # without items. All pages of a Run would take too much memory.
         if fetch.failure is None and (records is None or records or self._emptied):
-            snapshot = shorten_to_items(snapshot, records or ())
+            snapshot = _shortened(snapshot, records or ())
         self._emptied |= fetch.failure is None and records is not None and not records
         self._seen.append(snapshot)
 
@@ -181,3 +184,33 @@ class SourceSpider(scrapy.Spider):
         read = self._paginator.with_links(read, page, following)
         self._extractor.work.include(page.work)
         return _Extracted(read, following)
+
+
+def _snapshot(
+    number: int, url: str, response: Response, page: Page | None, links: int | None
+) -> PageSnapshot:
+    """The whole answer to the request for page `number`; `page` is None if it is not one."""
+    text = _text(response) if page is None else page.markup
+    return PageSnapshot(
+        number=number,
+        url=url,
+        final_url=response.url,
+        status=response.status,
+        title=None if page is None else page.title,
+        markup=text.encode(),
+        cut=False,
+        links=links,
+        screenshot=response.meta.get("screenshot"),
+        parsed=page is not None,
+    )
+
+
+def _shortened(page: PageSnapshot, records: Sequence[Record]) -> PageSnapshot:
+    """A page cut down to the part in which its items are."""
+    texts = (text for record in records[:MOST_RECORDS] for text in record.texts if text)
+    return shorten(page, texts)
+
+
+def _text(response: Response) -> str:
+    """The text of an answer that is no page; nothing of a picture or a document."""
+    return decode(response.body, content_type(response)) if is_text(response) else ""

@@ -24,7 +24,7 @@ from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget, no_tunnel,
 from spiders.fetch.header_limit import HeaderLimit
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
 from spiders.fetch.retry_after import LONGEST, asked_to_wait
-from spiders.session.session import session_of
+from spiders.session import session_of
 
 # Scrapy has the status of a proxy only in the text of its error.
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")

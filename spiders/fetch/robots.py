@@ -21,7 +21,7 @@ from spiders.fetch.errors import (
     RunCancelled,
 )
 from spiders.fetch.retry_after import asked_to_wait, too_long
-from spiders.session.session import session_of
+from spiders.session import session_of
 
 MAX_CRAWL_DELAY = 10.0
 """The longest crawl delay, in seconds, that a Run obeys."""

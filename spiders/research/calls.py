@@ -14,7 +14,7 @@ from livedata.research.ports import Model, Prices, Question, RunOver, Search, Se
 from livedata.services.research import days
 from livedata.store.database.store import Store
 from spiders.research.recorder import Ask
-from spiders.session.deadline import Deadline
+from spiders.session import Deadline
 
 GRACE = 20.0
 """The seconds that a call under way has to end in, once the time of the Run is over.

@@ -15,7 +15,7 @@ from livedata.model.harvest import Step
 from livedata.model.research.answers import PageText, Unread
 from spiders.crawl.page_reader import PageFetch, PageReader
 from spiders.research.calls import check, over
-from spiders.session.session import CrawlSession, SiteTurn
+from spiders.session import CrawlSession, SiteTurn
 
 SHORT = 200
 """Characters of text below which a page with scripts may show more in a browser."""

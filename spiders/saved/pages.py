@@ -1,8 +1,10 @@
-"""The pages of a folder: kept as a site answers them, and given in its place."""
+"""The pages of a folder: kept as a site answers them, with their rows, and given in its place."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -11,13 +13,15 @@ from msgspec.structs import replace
 from scrapy import Request
 from scrapy.http import Response
 
-from livedata.model.errors import Invalid, NotFound
+from livedata.cli.output.whole_file import fresh_folder
+from livedata.model.errors import Conflict, Invalid, NotFound
 from livedata.model.recipe import Recipe, Render
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import Ask, CrawlJob
 from spiders.outcome.challenge import HEADERS
 from spiders.outcome.content_type import is_html
 from spiders.saved.json_file import AGAIN, read_json, write_json
+from spiders.saved.rows import ROWS, SavedRows, write_rows
 
 INDEX: Final = "index.json"
 VERSION: Final = 1
@@ -186,3 +190,50 @@ def _saved(url: str, response: Response, number: int) -> SavedPage:
         # A number and nothing of the address, which is a stranger's.
         file=f"{number}.{'html' if is_html(response) else 'bin'}",
     )
+
+
+class Saving(Struct, frozen=True):
+    """Pages that are being kept beside the `folder` in which they are to be."""
+
+    keeper: PageKeeper
+    folder: Path
+
+    def job(self, job: CrawlJob) -> CrawlJob:
+        """A job whose pages are kept."""
+        return one_by_one(replace(job, between=self.keeper.between))
+
+    def save(self, rows: SavedRows, render: Render, *, complete: bool) -> str | None:
+        """Make the folder of the pages and their rows; if there is nothing to save, it says why."""
+        unanswered = self.keeper.unanswered
+        if unanswered:
+            return f"{unanswered[0]} gave no answer that could be kept"
+        if not rows.rows:
+            return "no row was read, so a test would have nothing to compare"
+        self.keeper.write_index(render, complete=complete)
+        write_rows(self.keeper.folder / ROWS, rows)
+        self.keeper.folder.rename(self.folder)
+        return None
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[Saving]:
+    """Keep pages for a new folder. Raises Conflict and NotFound for one that cannot be made."""
+    whole = folder.resolve()
+    if not whole.parent.is_dir():
+        raise NotFound(f"{folder} cannot be written: there is no folder {folder.parent}.")
+    if whole.exists() and not whole.is_dir():
+        raise Conflict(f"{folder} is a file; --save names a folder that is new or empty.")
+    if whole == Path.cwd() or (whole.is_dir() and any(whole.iterdir())):
+        raise Conflict(
+            f"{folder} is in use; --save names a folder that is new or empty, so that nothing in "
+            "it is lost."
+        )
+    with ExitStack() as stack:
+        try:
+            fresh = stack.enter_context(fresh_folder(whole))
+        except OSError as error:
+            # Nobody knows the name of the fresh folder.
+            raise OSError(error.errno, error.strerror, str(folder)) from error
+        part = fresh / "pages"
+        part.mkdir()
+        yield Saving(PageKeeper(part), whole)

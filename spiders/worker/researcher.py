@@ -26,9 +26,8 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.research.calls import DayModel
-from spiders.research.crawl import research
+from spiders.research.crawl import ResearchJob, research
 from spiders.research.recorder import Ask, StoreRecorder
-from spiders.research.spider import ResearchJob
 
 
 class Researcher(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.cli.source.write import write_source
-from spiders.saved.saving import saving
+from spiders.saved.pages import saving
 from tests.cli.test_home import nobody, open_to_all
 from tests.crawling import shop_source
 from tests.site import Answer

@@ -17,7 +17,7 @@ from livedata.extraction.lists.page_lists import Lists, find_lists
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
-from spiders.cli.lists.proving import declare
+from spiders.cli.proving import declare
 from tests.lists.columns import ProposedColumns
 from tests.lists.gold import Gold
 from tests.lists.parts import every_list_columns, upwards

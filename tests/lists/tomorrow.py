@@ -31,7 +31,7 @@ from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
 from livedata.rules.changes.checks import differing_fields, distinct, judge
 from livedata.rules.network.targets import TargetPolicy
-from spiders.cli.lists.proving import declare
+from spiders.cli.proving import declare
 from spiders.cli.trial import trial_recipe
 from tests.lists.gold import Gold, every_page
 from tests.lists.judge import FIRST, right_list

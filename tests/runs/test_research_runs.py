@@ -268,7 +268,7 @@ def test_a_run_of_selectors_imports_neither_harness_nor_client(
     assert "spiders" in modules
     assert not modules & {"httpx2", "jsonschema_rs", "openai", "pydantic", "pydantic_ai"}
     assert "livedata.research.harness" not in modules
-    assert "spiders.research.spider" not in modules
+    assert "spiders.research.crawl" not in modules
 
 
 def test_sites_that_refuse_block_a_run_for_nothing(

@@ -13,7 +13,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services.audit.check import check_store
-from spiders.session.throttle import SiteThrottle
+from spiders.throttle import SiteThrottle
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE, until

@@ -32,7 +32,7 @@ from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
 from livedata.rules.explanation.mended_source import Known, mended_source
 from livedata.rules.network.targets import TargetPolicy
-from spiders.cli.lists.proving import declare
+from spiders.cli.proving import declare
 from spiders.cli.trial import trial_recipe
 from tests.extraction.lists.pages import NAMES, cards
 from tests.extraction.lists.test_columns import rows

@@ -16,7 +16,7 @@ from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
 from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
-from spiders.cli.lists.proving import declare
+from spiders.cli.proving import declare
 from tests.extraction.lists.pages import URL
 
 PAGES = sorted((Path(__file__).parents[2] / "pages").glob("*.html"))
