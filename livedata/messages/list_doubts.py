@@ -43,6 +43,15 @@ SENTENCES: Mapping[str, Words] = {
         "{names} is read without the number in front, which only says the place in the list; "
         'kind = "text" reads it whole'
     ),
+    "lists.cut": (
+        "{name} is cut on the screen in some records, and these alone have it whole, in the "
+        "attribute {attribute}, so what is shown is read; a field of your own can read that "
+        "attribute"
+    ),
+    "lists.sign": (
+        "{name} ends with {sign}, a link to its own place that the site may hide in a sheet that "
+        "is not asked for; no selector leaves it out"
+    ),
     "lists.visits": (
         "{names} counts how often a record is looked at, so that its row changes with each Run; "
         "--columns keeps only the columns that it names"

@@ -203,16 +203,7 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
         yield Problem("lists.counter", {"selector": selector})
     for selector in found.shifted:
         yield Problem("lists.shifted", {"selector": selector})
-    cut = [column.name for column in found.columns if column.is_unnumbered]
-    if cut:
-        yield Problem("lists.unnumbered", {"names": ", ".join(cut)})
-    visits = [
-        column.name
-        for column in found.columns
-        if column.is_text and counts_visits(column.name, list(column.values.values()))
-    ]
-    if visits:
-        yield Problem("lists.visits", {"names": ", ".join(visits)})
+    yield from _doubts_of_columns(found.columns)
     if isinstance(key, Key):
         together = " with ".join(key.names)
         for name, parameter in key.passed.items():
@@ -226,6 +217,25 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     ]
     if seldom:
         yield Problem("lists.seldom", {"names": ", no ".join(seldom), "count": total})
+
+
+def _doubts_of_columns(columns: Sequence[ListColumn]) -> Iterator[Problem]:
+    """What may not be as a person wants it in the values of columns."""
+    unnumbered = [column.name for column in columns if column.is_unnumbered]
+    if unnumbered:
+        yield Problem("lists.unnumbered", {"names": ", ".join(unnumbered)})
+    for column in columns:
+        if column.whole_in is not None:
+            yield Problem("lists.cut", {"name": column.name, "attribute": column.whole_in})
+        if column.sign is not None:
+            yield Problem("lists.sign", {"name": column.name, "sign": column.sign})
+    visits = [
+        column.name
+        for column in columns
+        if column.is_text and counts_visits(column.name, list(column.values.values()))
+    ]
+    if visits:
+        yield Problem("lists.visits", {"names": ", ".join(visits)})
 
 
 def declare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -257,6 +258,38 @@ def test_a_title_without_its_number_is_told(look: Looking) -> None:
     assert doubt == (
         "Unsure: title is read without the number in front, which only says the place in the list; "
         'kind = "text" reads it whole.'
+    )
+
+
+def test_a_title_that_is_whole_only_where_it_is_cut_is_told(look: Looking) -> None:
+    rows = "".join(
+        f"<li><a href=/{at} title='{one} of steel'>{one} of ...</a>"
+        if at % 3 == 0
+        else f"<li><a href=/{at}>{one}</a>"
+        for at, one in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert doubt == (
+        "Unsure: title is cut on the screen in some records, and these alone have it whole, in the "
+        "attribute title, so what is shown is read; a field of your own can read that attribute."
+    )
+
+
+@pytest.mark.parametrize("record", ["<li><h2>{head}</h2>", "<dt>{head}<dd>"])
+def test_the_sign_of_a_link_to_a_record_in_its_title_is_told(look: Looking, record: str) -> None:
+    rows = "".join(
+        record.format(head=f"{one}<a href=#r{at}>¶</a>") + f"<p>{one} of steel, for {at} people</p>"
+        for at, one in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{TITLE}<dl>{rows}</dl>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert re.fullmatch(
+        r"Unsure: (title|term) ends with ¶, a link to its own place that the site may hide in a "
+        r"sheet that is not asked for; no selector leaves it out\.",
+        doubt,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
-from livedata.extraction.derived_names import UNNUMBERED, UNNUMBERED_TERM
+from livedata.extraction.derived_names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.column_names import Naming
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.addresses import number_sections
@@ -17,7 +17,12 @@ from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.prominence import prominent
 from livedata.extraction.lists.readings import Reading, distinct, tag_of
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.lists.whole_texts import with_whole_text, without_counter
+from livedata.extraction.lists.whole_texts import (
+    partly_whole,
+    sign_of_place,
+    with_whole_text,
+    without_counter,
+)
 from livedata.extraction.text import names
 from livedata.model.recipe import Read
 
@@ -42,6 +47,8 @@ class ListColumn(Struct, frozen=True):
     `selector` is empty for the record itself, `attribute` is None for its text. `kind` is string or
     number. `main` says that its records are known by it: it is their link, title or id.
     `sections` says that its addresses number the sections of a text that the page is one of.
+    `whole_in` is the attribute that has its texts whole where they are cut, and only these. `sign`
+    is what they end with, if it stands for a link to their own place.
     """
 
     name: str
@@ -52,6 +59,8 @@ class ListColumn(Struct, frozen=True):
     label: str | None = None
     main: bool = False
     sections: bool = False
+    whole_in: str | None = None
+    sign: str | None = None
 
     @property
     def is_text(self) -> bool:
@@ -99,7 +108,16 @@ def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> List
         kind = "string"
     sections = one.attribute == "href" and number_sections(values, survey.page.url)
     return ListColumn(
-        name, one.field.selector, one.attribute, kind, one.values, label, main, sections
+        name,
+        one.field.selector,
+        one.attribute,
+        kind,
+        one.values,
+        label,
+        main,
+        sections,
+        partly_whole(survey, one),
+        sign_of_place(values) if one.attribute in {None, TERM} else None,
     )
 
 

@@ -1,8 +1,12 @@
-"""What a text leaves out or adds: the end of a title that is cut, a number that counts the list."""
+"""What a text leaves out or adds: the end of a title that is cut, a number that counts the list.
+
+And what it would leave out if a selector could say so: the sign of a link to its own place.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -23,6 +27,8 @@ _PLACES: Final = re.compile(
     r"(?:#|no|nr|num|n°|№|s\.?no|rank|pos|position|place)\.?", re.IGNORECASE
 )
 """The headers of cells that only count the rows; another one may be a number of the records."""
+_SIGNS: Final = frozenset("¶§#🔗⚓")
+_INNER: Final = 5
 _LONGEST: Final = 1_000
 _SHORTEST: Final = 10
 _FEWEST: Final = 3
@@ -48,9 +54,34 @@ def with_whole_text(survey: Survey, one: Reading, fields: Sequence[Field]) -> Re
     return one
 
 
+def partly_whole(survey: Survey, one: Reading) -> str | None:
+    """The attribute that has the cut texts whole, where only elements with a cut text have it."""
+    cut = [at for at, value in one.values.items() if _CUT.search(value)]
+    if one.attribute is not None or not cut:
+        return None
+    for attribute in _WHOLE:
+        if all(_has_whole(survey, one.field.elements[at], attribute, one.values[at]) for at in cut):
+            return attribute
+    return None
+
+
+def _has_whole(survey: Survey, number: int, attribute: str, shown: str) -> bool:
+    near = (number, *survey.below(number)[:_INNER])
+    said = (survey.page.attribute(survey.nodes[n], attribute) for n in near)
+    return any(_is_whole(clean(value), shown) for value in said if value)
+
+
+def sign_of_place(values: Sequence[str]) -> str | None:
+    """The sign that most texts end with, such as ¶, if it is one for a link to its place."""
+    ends = Counter(value[-1:] for value in values)
+    sign, count = ends.most_common(1)[0]
+    return sign if sign in _SIGNS and count > len(values) / 2 else None
+
+
 def _is_whole(whole: str, shown: str) -> bool:
     stem = _CUT.sub("", shown)
-    return whole == shown or (stem != shown and len(whole) > len(stem) and whole.startswith(stem))
+    # It may be no longer: a site counts the characters of "&quot;", and cuts nothing.
+    return whole == shown or (stem != shown and bool(whole) and whole.startswith(stem))
 
 
 def without_counter(survey: Survey, one: Reading, fields: Sequence[Field]) -> Reading:

@@ -55,6 +55,17 @@ def test_a_title_that_is_cut_is_read_from_the_text_of_its_image() -> None:
     assert values(found, "alt") == LONG
 
 
+def test_a_title_that_ends_with_dots_though_nothing_is_cut_is_read_without_them() -> None:
+    found = listed(
+        *(
+            f'<h3><a href=/{at} title=\'"{one}" pot\'>"{one}" pot{"..." * (at % 3 == 0)}</a></h3>'
+            f"<i>{at} €</i>"
+            for at, one in enumerate(NAMES)
+        )
+    )
+    assert values(found, "title") == [f'"{one}" pot' for one in NAMES]
+
+
 def test_a_text_that_is_cut_stays_if_nothing_has_it_whole() -> None:
     found = listed(
         *(
