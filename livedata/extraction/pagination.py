@@ -188,7 +188,12 @@ def _leaves_the_web(written: str, target: str) -> bool:
 def _followable(written: str, target: str) -> bool:
     if not written or written.startswith("#") or len(target) > MAX_CELL:
         return False
-    parts = _parts(target)
+    return is_of_the_web(target)
+
+
+def is_of_the_web(url: str) -> bool:
+    """Whether an address is one that a page can be asked of: a page may write any text for one."""
+    parts = _parts(url)
     if parts is None or parts.scheme not in {"http", "https"}:
         return False
     try:

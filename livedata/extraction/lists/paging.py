@@ -18,6 +18,7 @@ from livedata.extraction.lists.signatures import UTILITY, ElementSignature, name
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.page import Page
+from livedata.extraction.pagination import is_of_the_web
 from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
 from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork
@@ -150,7 +151,7 @@ def _links(survey: Survey) -> Iterator[tuple[int, str]]:
             continue
         count += 1
         url = page.attribute(survey.nodes[number], "href") or ""
-        if url.startswith(("http:", "https:")) and _plain(url) != here:
+        if is_of_the_web(url) and _plain(url) != here:
             yield number, url
 
 
@@ -230,7 +231,7 @@ def _in_head(survey: Survey) -> Following | None:
     for node in page.tree.css('link[rel="next"]'):
         url = page.attribute(node, "href") or ""
         if (
-            url.startswith("http")
+            is_of_the_web(url)
             and _shape(url) == _shape(page.url)
             and _plain(url) != _plain(page.url)
         ):

@@ -64,6 +64,35 @@ def test_links_are_named_by_the_elements_that_they_stand_right_in(
     assert len(tomorrow.select(parse(closer))) == len(NAMES)
 
 
+ROWS = [
+    f"<tr><td><a href=/{name}>{name}</a><td>{at * 7 % 11} €<td>Of steel"
+    for at, name in enumerate(NAMES)
+]
+SECTIONS = [f"<tr><th colspan=3>Part {at}{''.join(ROWS[at : at + 4])}" for at in (0, 4, 8)]
+HEADED = [f"<tr><th>Name<th>Price<th>Made{ROWS[0]}", *ROWS[1:]]
+UNLIKE = [*ROWS[1:], f"<tr><td><a href=/{NAMES[0]}>{NAMES[0]}</a><td colspan=2>Sold out, for now"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "selector", "strangers"),
+    [
+        (ROWS, 'tr[livedata-cells="3"]', 0),
+        (SECTIONS, 'tr[livedata-row="data"][livedata-cells="3"]', 0),
+        # Below headers it lacks a column, so that a Run says what is wrong with it.
+        (HEADED, 'tr[livedata-row="data"]', 1),
+        (UNLIKE, "tr", 1),
+    ],
+)
+def test_rows_are_named_by_their_cells_so_that_an_advert_is_none_tomorrow(
+    rows: list[str], selector: str, strangers: int
+) -> None:
+    found = proposed(f"<table>{''.join(rows)}</table>")
+    assert (found.selector, found.count) == (selector, len(NAMES))
+    advert = "<tr><td colspan=3><a href=/ad>Buy our things</a>"
+    tomorrow = page_of(f"<table>{''.join([*rows, advert])}</table>")
+    assert len(tomorrow.select(parse(found.selector))) == len(NAMES) + strangers
+
+
 def leaving(markup: str, selector: str) -> str | None:
     """What matches all that a selector matches, and not what says "Buy"."""
     surveyed = survey(page_of(markup))

@@ -109,7 +109,7 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
         'tr[livedata-row="data"]',
         12,
     ),
-    "a table without one": (f"<table>{ROWS}</table>", "tr", 12),
+    "a table without one": (f"<table>{ROWS}</table>", 'tr[livedata-cells="3"]', 12),
     "descriptions of terms": (
         f"<dl>{''.join(f'<dt>{name}<dd>All about the {name}, at length' for name in NAMES)}</dl>",
         "dd",

@@ -42,6 +42,9 @@ def test_a_link_that_says_next_is_proposed(link: str, selector: str) -> None:
         '<a href="https://other.example/list?page=2">Next</a>',
         '<a href="javascript:next()">Next</a>',
         '<a href="#">Next</a>',
+        # What is no address at all, though it begins like one.
+        '<a class="next" href="http://[x]/list?page=2">Next</a>',
+        '<a href="//[x]/list?page=2#top">2</a><a href="http://a:b/list?page=3">3</a>',
         "",
     ],
 )
@@ -86,3 +89,7 @@ def test_numbered_pages_have_a_pattern() -> None:
 def test_pages_that_count_from_0_have_a_pattern_too() -> None:
     links = "".join(f'<a href="/list?page={at - 1}">{at}</a>' for at in range(2, 6))
     assert after(links).numbered == NumberedPages("https://shop.example/list?page={page}", 0, 4)
+
+
+def test_a_head_that_names_what_is_no_address_names_no_next_page() -> None:
+    assert not after("", head='<link rel=next href="http://[x]/list?page=2">').following

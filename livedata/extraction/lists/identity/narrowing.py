@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from msgspec.structs import replace
 
-from livedata.extraction.derived_names import CELLS, HAS
+from livedata.extraction.derived_names import CELLS, HAS, HEADER, ROW
 from livedata.extraction.lists.groups import ElementGroup
 from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.signatures import PLAIN
@@ -27,16 +28,18 @@ _OF_WORDS: Final = names("p a span blockquote pre dt dd h1 h2 h3 h4 h5 h6")
 def narrowed(survey: Survey, selector: str, members: Sequence[int]) -> str:
     """The selector of a list with a class that all its members share, if it names but a tag.
 
-    Or with an attribute that says who they are, or with the element that they stand right in, where
-    others may stand too. It finds the same members on this page, and tomorrow none that are called
-    otherwise.
+    Or with an attribute that says who they are, with the element that they stand right in, where
+    others may stand too, or with the cells that all of its rows have. It finds the same members on
+    this page, and tomorrow none that are called otherwise.
     """
     step = parse(selector).steps[-1]
-    if step.compound.classes or step.compound.attributes:
+    if step.compound.classes or any(test.name != ROW for test in step.compound.attributes):
         return selector
-    closest = [*_closer(survey, selector, members)]
+    closest = [] if step.compound.attributes else [*_closer(survey, selector, members)]
     if not step.child and step.compound.tag not in _IN_THEIR_LIST:
         closest += _within(survey, selector, members)
+    if step.compound.tag == "tr":
+        closest += _as_many_cells(survey, selector, members)
     return _matching(survey, closest, members) or selector
 
 
@@ -72,8 +75,7 @@ def contents(survey: Survey, number: int) -> Mapping[AttributeTest, None]:
     below = survey.below(number)
     tests = [AttributeTest(HAS, "~=", survey.signatures[inner].tag) for inner in below]
     if survey.signatures[number].tag == "tr":
-        cells = sum(survey.parents[inner] == number for inner in below)
-        tests.insert(0, AttributeTest(CELLS, "=", str(cells)))
+        tests.insert(0, AttributeTest(CELLS, "=", str(_cells(survey, number))))
     return dict.fromkeys(tests)
 
 
@@ -92,6 +94,28 @@ def _matching(survey: Survey, candidates: Iterable[str], members: Sequence[int])
                 if {node.mem_id for node in survey.matcher.select(parse(candidate))} == same:
                     return candidate
     return None
+
+
+def _cells(survey: Survey, row: int) -> int:
+    return sum(survey.parents[inner] == row for inner in survey.below(row))
+
+
+def _heads(survey: Survey, row: int) -> set[str]:
+    """What stands above the cells of a row."""
+    below = (survey.derived.get(inner) for inner in survey.below(row))
+    return {said[1] for said in below if said is not None and said[0] == HEADER}
+
+
+def _as_many_cells(survey: Survey, selector: str, rows: Sequence[int]) -> Iterator[str]:
+    """The selector with the number of cells, if it is that of all rows, and above one.
+
+    Below headers a row with other cells lacks a column, so that a Run says what is wrong with it.
+    """
+    counts = {_cells(survey, row) for row in rows}
+    heads = Counter(head for row in rows for head in _heads(survey, row))
+    headed = max(heads.values(), default=0) > len(rows) / 2
+    if len(counts) == 1 and max(counts) > 1 and not headed:
+        yield with_test(selector, AttributeTest(CELLS, "=", str(counts.pop())))
 
 
 def _within(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
