@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from livedata.messages.fetch import why
 from livedata.messages.templates import Words, fill, plural
+from livedata.model.diagnosis.explanation import Suggestion
 from livedata.model.problem import Problem
 
 _ANEW = "a record of which it changes counts as one row gone and one row new"
@@ -114,6 +115,14 @@ def missing_key(reasons: Mapping[str, str]) -> str:
     """Why a list has no key, by what is wrong with each column that was near one."""
     near = ", ".join(f"{name} {_WHY[why]}" for name, why in list(reasons.items())[:4])
     return doubt_sentence(Problem("lists.no_key", {"near": f": {near}" if near else ""}))
+
+
+def known_records(suggestion: Suggestion) -> str:
+    """How many records a page has, and how many of those that were looked at are known rows."""
+    records, known = plural(suggestion["records"], "record"), suggestion["rows"]
+    if suggestion["searched"] < suggestion["records"]:
+        return f"{records}; of the first {suggestion['searched']}, {known} are known from before"
+    return f"{records}, {known} of them known from before"
 
 
 def unmended_sentence(reason: str, rows: int, expected: int, address: str) -> str:

@@ -14,6 +14,7 @@ from livedata.api.queries import identified
 from livedata.hints import Subject, Try, is_of_the_machine, tries
 from livedata.messages.checks import check_title
 from livedata.messages.findings import finding_sentence, odd_sentences
+from livedata.messages.list_doubts import known_records
 from livedata.messages.render import sentence
 from livedata.messages.research import describe_calls
 from livedata.messages.research_findings import fact_meaning
@@ -66,6 +67,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         kept=None if kept is None else kept.markup,
         spans=timeline(shown["trace"]["steps"]),
         fact_meaning=fact_meaning,
+        known_records=known_records,
         why=report.why,
         is_open=report.run["status"] in _OPEN,
         read_so_far=read_so_far,

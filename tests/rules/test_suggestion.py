@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from livedata.messages.list_doubts import known_records
 from livedata.model.diagnosis.explanation import FailedPage, Suggestion
 from livedata.model.diagnosis.recorded_run import CellAtRun, RecordedRun, RowAtRun
 from livedata.model.run import Run
@@ -205,3 +206,17 @@ def test_fifty_fields_are_looked_for_on_a_hostile_page_soon(name: str) -> None:
     suggest(context)
     narrower_selector(context)
     assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (6, "6 records, 6 of them known from before"),
+        (130, "130 records; of the first 100, 100 are known from before"),
+    ],
+)
+def test_a_page_is_said_to_have_all_of_its_records(count: int, said: str) -> None:
+    lamps = [(f"L{at}", f"Lamp {at}", at + 0.5) for at in range(1, count + 1)]
+    suggestion = suggested(page(lamps).replace("class=price", "class=cost"), lamps)
+    assert suggestion is not None
+    assert known_records(suggestion) == said

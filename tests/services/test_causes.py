@@ -119,6 +119,7 @@ def test_renamed_items_are_named_and_found_again(crawling: Crawling, site: Site)
     assert "last accepted Run found 12 items on 3 pages" in shown(explained.causes[0])
     assert explained.suggestion == {
         "records": 5,
+        "searched": 5,
         "rows": 5,
         "replaced": [{"target": "itemSelector", "before": "li.product", "after": "li.tile"}],
         "lost": [],

@@ -5,14 +5,14 @@ from __future__ import annotations
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
-from livedata.messages.templates import plural
+from livedata.messages.list_doubts import known_records
 from livedata.model.diagnosis.explanation import Suggestion
 
 
 def print_suggestion(suggestion: Suggestion, page: str) -> None:
     """Print how many known rows `page` shows, and each selector with what would replace it."""
-    replaced, records = suggestion["replaced"], plural(suggestion["records"], "record")
-    text = f"{page} has {records}, {suggestion['rows']} of them known from before."
+    replaced = suggestion["replaced"]
+    text = f"{page} has {known_records(suggestion)}."
     print_text(f"{text} This reads them:" if replaced else text)
     if replaced:
         lines = [[each["target"], each["before"], each["after"]] for each in replaced]

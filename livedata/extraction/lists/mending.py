@@ -22,7 +22,7 @@ from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.numbering import unnumbered
 from livedata.model.row import Scalar
 
-_RECORDS: Final = 100
+SEARCHED: Final = 100
 """So many records of a page are looked at; a Run takes more (`proposal`)."""
 AS_GOOD: Final = 0.95
 """A selector that reads so many of the rows that another one would read is kept."""
@@ -57,7 +57,10 @@ class MendedField(Struct, frozen=True):
 
 
 class Mended(Struct, frozen=True):
-    """The selectors that read known rows again: so many `rows` by their key, in so many records."""
+    """The selectors that read known rows again: so many `rows` by their key.
+
+    They are looked for in the first ones of so many `records`.
+    """
 
     selector: str
     fields: Sequence[MendedField]
@@ -105,7 +108,7 @@ def mend(
         mended = _mended(survey, group, members, places, known_columns, rows)
         if mended is not None and (best is None or mended.rows >= AS_GOOD * best.rows):
             best = mended
-    if best is not None and best.rows >= _LEAST_KNOWN * min(expected, best.records):
+    if best is not None and best.rows >= _LEAST_KNOWN * min(expected, best.records, SEARCHED):
         return best
     reason = "no_key" if recognised >= _LEAST_KNOWN * expected else "too_few"
     return Unmended(reason, recognised, expected)
@@ -165,7 +168,7 @@ def _recognising(
     tried = []
     for group in all_groups:
         weights: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        records = group.members[:_RECORDS]
+        records = group.members[:SEARCHED]
         for number, row, weight in hits:
             at = bisect_right(records, number) - 1
             if at >= 0 and number < survey.ends[records[at]]:
@@ -222,4 +225,4 @@ def _mended(
     if not all(name in read for name in keys):
         return None
     found = set.intersection(*(read[name] for name in keys))
-    return Mended(group.selector, mended, len(found), len(group.members[:_RECORDS]))
+    return Mended(group.selector, mended, len(found), len(group.members))

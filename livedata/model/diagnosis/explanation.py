@@ -31,11 +31,13 @@ class Replacement(TypedDict):
 class Suggestion(TypedDict):
     """What would read known rows on a page that has changed: for a person to judge, never applied.
 
-    The page has so many `records`, of which so many are `rows` that are known. `lost` are the
-    fields whose values are nowhere on the page.
+    The page has so many `records`. Rows that are known are looked for in the first `searched` of
+    them, and so many are there as `rows` says. `lost` are the fields whose values are nowhere on
+    the page.
     """
 
     records: int
+    searched: int
     rows: int
     replaced: list[Replacement]
     lost: list[str]

@@ -20,6 +20,7 @@ from livedata.extraction.lists.groups import ElementGroup, groups
 from livedata.extraction.lists.identity.narrowing import asking_contents, leaving_out
 from livedata.extraction.lists.mending import (
     AS_GOOD,
+    SEARCHED,
     KnownColumn,
     Mended,
     MendedField,
@@ -102,6 +103,7 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
         source,
         {
             "records": min(records, mended.records),
+            "searched": min(records, mended.records, SEARCHED),
             "rows": mended.rows,
             "replaced": replaced,
             "lost": lost,
