@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,15 @@ from planted import light
 from planted.heavy import Base, answer
 from planted.heavy import open
 import planted_alone
+from planted.nowhere import forgotten
 
 LIMIT: int = 3
+passing = None
+del passing, forgotten
+try:
+    raise ValueError("told")
+except ValueError as error:
+    failure = str(error)
 
 def command() -> str:
     return answer()
@@ -54,6 +62,12 @@ def late() -> str:
 
 def wrong() -> None:
     nowhere()
+
+def made_later() -> str:
+    return translated("hello")
+
+def handled() -> tuple[str, bool]:
+    return failure, "error" in globals() or "passing" in globals()
 
 def typed(given: Base) -> list[str]:
     return [each for each in sorted(globals()) if each == "Base"]
@@ -124,6 +138,16 @@ def test_what_the_file_itself_uses_is_imported_with_it() -> None:
     name = load("planted.derived:name")
     assert imported() == {"planted.derived", "planted", "planted.kind"}
     assert name() == "later"
+
+
+def test_a_built_in_name_may_be_made_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_later = load("planted.command:made_later")
+    monkeypatch.setattr(builtins, "translated", str.upper, raising=False)
+    assert made_later() == "HELLO"
+
+
+def test_a_file_may_delete_its_names() -> None:
+    assert load("planted.command:handled")() == ("told", False)
 
 
 def test_annotations_import_nothing() -> None:
