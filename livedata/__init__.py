@@ -1,3 +1,3 @@
 """livedata: tables from websites that can be trusted tomorrow."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import livedata
 from livedata.cli import cli
 from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
@@ -151,8 +152,9 @@ def test_the_readme_leads_to_the_page_on(page: str) -> None:
     assert f"docs/how-to/{page}.md" in LINK.findall(README.read_text())
 
 
-def test_the_page_of_doctor_shows_the_version_of_the_store() -> None:
+def test_the_page_of_doctor_shows_the_versions_of_livedata_and_of_the_store() -> None:
     shown = (ROOT / "docs" / "how-to" / "look-after-a-server.md").read_text()
+    assert re.findall(r"^livedata {2,}(\S+)$", shown, re.MULTILINE) == [livedata.__version__]
     assert re.findall(r"^store .*, version (\d+)$", shown, re.MULTILINE) == [VERSION]
 
 
