@@ -13,7 +13,7 @@ from typing_extensions import override
 from livedata.api.responses import STATUSES
 from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
-from livedata.cli.runs.next_steps import OF_RESEARCH
+from livedata.cli.runs.show import OF_RESEARCH
 from livedata.hints import Subject, hint, quoted
 from livedata.messages import (
     addresses,

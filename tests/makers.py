@@ -8,12 +8,12 @@ from typing import Any
 from livedata.model import ids
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.settings import ResearchSettings
-from livedata.research.providers import sample
+from livedata.research.providers import trial
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.database.store import Store
 from tests.servers.model import Asked
 
-PLAN = sample.PLAN
+PLAN = trial.PLAN
 Maker = tuple[str, str, str]
 FIRST: Sequence[Maker] = (("Acme Lamps", "1999", "Bern"), ("Bolt Light", "2004", "Basel"))
 SECOND: Sequence[Maker] = (("Cogwheel", "1987", "Chur"), ("Dynamo Works", "2011", "Davos"))

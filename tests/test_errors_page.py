@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from livedata.cli.runs.next_steps import OF_RESEARCH
+from livedata.cli.runs.show import OF_RESEARCH
 from livedata.messages.remedies import REMEDIES
 from livedata.messages.render import entry
 from livedata.messages.research_findings import FACT_MEANINGS

@@ -28,8 +28,7 @@ def outcome_in_words(tried: Tried) -> str:
 def ask_model(settings: ResearchSettings) -> tuple[str, list[str]]:
     """What is said of the model once it was asked about a small page, and what needs a person."""
     # Imported late: the harness of research, its packages and the parser.
-    from livedata.research.providers.sample import MARKUP, PLAN, URL, compiled, page_text
-    from livedata.research.providers.trial import try_modes
+    from livedata.research.providers.trial import MARKUP, PLAN, URL, compiled, page_text, try_modes
 
     page = page_text(MARKUP.encode(), URL)
     tried: list[Tried] = []

@@ -16,9 +16,8 @@ from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost, Limit, Reached
 from livedata.research.asking.prompts import plan_question
 from livedata.research.asking.questions import unanswered
-from livedata.research.digests import outcome_digest
 from livedata.research.extraction import Extraction, smallest_question
-from livedata.research.journal import Journal, fact
+from livedata.research.journal import Journal, fact, outcome_digest
 from livedata.research.planning import Unplanned, plan
 from livedata.research.ports import Ports, Question, RunOver
 from livedata.research.preview import Findings, Preview

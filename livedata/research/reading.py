@@ -14,9 +14,8 @@ from livedata.model.research.outcome import PageOutcome, ResearchedPage
 from livedata.model.research.record import ResearchFact, ResearchStep
 from livedata.model.run import REFUSALS
 from livedata.research.asking.windows import Window
-from livedata.research.digests import request_digest
 from livedata.research.extraction import Extraction
-from livedata.research.journal import Journal, fact
+from livedata.research.journal import Journal, fact, request_digest
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import RunOver, Sites
 from livedata.research.sources import ResearchSource

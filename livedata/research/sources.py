@@ -22,8 +22,7 @@ from livedata.model.research.answers import (
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import ResearchStep
-from livedata.research.digests import request_digest
-from livedata.research.journal import Journal, fact
+from livedata.research.journal import Journal, fact, request_digest
 from livedata.research.ports import Ports, RunOver, Search, SearchQuery
 
 DEPTH = "basic"

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from livedata.cli.output.escapes import escape_controls
-from livedata.cli.output.streams import print_text
+from livedata.cli.output.streams import escape_controls, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.write import write_source

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.cli.output.escapes import escape_controls, escape_json
-from livedata.cli.output.table_layout import LayoutColumn, fit_widths
+from livedata.cli.output.streams import escape_controls, escape_json
+from livedata.cli.output.tables import LayoutColumn, fit_widths
 from livedata.cli.output.values import format_value
 from tests.browsing.world import World
 from tests.cli.shell import START, Shell

@@ -5,10 +5,9 @@ from __future__ import annotations
 import click
 
 from livedata.cli.context import DEFAULT_OWNER, CommandContext, common_options
-from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
-from livedata.cli.output.values import format_timestamp
+from livedata.cli.output.values import day_as_json, day_in_words, format_timestamp
 from livedata.model.account import Usage
 from livedata.model.errors import NotFound
 from livedata.model.research.settings import DayBudget

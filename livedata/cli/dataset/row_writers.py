@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import orjson
 
-from livedata.cli.output.escapes import escape_controls, escape_json
-from livedata.cli.output.streams import on_terminal
+from livedata.cli.output.streams import escape_controls, escape_json, on_terminal
 from livedata.cli.output.values import format_value
 from livedata.cli.output.whole_file import whole_file
 

@@ -6,10 +6,10 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.cli.warnings import warn_if_low
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset

@@ -7,8 +7,7 @@ from shutil import get_terminal_size
 
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import on_terminal
-from livedata.cli.output.table_layout import SHORT
-from livedata.cli.output.tables import fit, fit_key
+from livedata.cli.output.tables import SHORT, fit, fit_key
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column
 from livedata.model.row import Change, ChangePage

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.output.escapes import escape_controls
-from livedata.cli.output.streams import on_terminal
+from typing import Any
+
+from livedata.cli.output.streams import escape_controls, on_terminal
+from livedata.model.research.settings import DayBudget
 
 Value = str | int | float | bool | None
 
@@ -39,3 +41,26 @@ def format_size(size: int) -> str:
     if size < 1 << 20:
         return f"{size / (1 << 10):.0f} KiB"
     return f"{size / (1 << 20):.1f} MiB"
+
+
+def day_in_words(day: DayBudget) -> str:
+    """Tokens and money of a day, with the limits that are set; no money if no price is known."""
+    tokens, usd = f"{day.tokens:,}", f"${day.usd:,.2f}"
+    if day.most_tokens is not None:
+        tokens = f"{tokens} of {day.most_tokens:,}"
+    if day.most_usd is not None:
+        usd = f"{usd} of ${day.most_usd:,.2f}"
+    money = f", {usd}" if day.usd or day.most_usd is not None else ""
+    return f"{tokens} tokens{money}, until {format_timestamp(day.renews)}"
+
+
+def day_as_json(day: DayBudget) -> dict[str, Any]:
+    """The same for programs; a limit that is not set is null."""
+    return {
+        "day": day.day,
+        "renewsAt": day.renews,
+        "tokens": day.tokens,
+        "tokensADay": day.most_tokens,
+        "usd": day.usd,
+        "usdADay": day.most_usd,
+    }

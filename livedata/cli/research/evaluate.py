@@ -18,8 +18,7 @@ from msgspec.structs import asdict
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
-from livedata.cli.research.task import EvalTask, read_task
-from livedata.cli.research.task_site import served
+from livedata.cli.research.task import EvalTask, read_task, served
 from livedata.rules.research.scoring import Score, Scored
 from livedata.services.research.evaluation import Measured, measure
 from livedata.store.database.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import click
 
@@ -10,13 +10,13 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.cli.output.streams import on_terminal, print_json, print_message
 from livedata.cli.output.tables import print_table
-from livedata.cli.output.values import EMPTY, format_timestamp, format_value
-from livedata.cli.rows.unreadable import list_unreadable
+from livedata.cli.output.values import EMPTY, Value, format_timestamp, format_value
 from livedata.hints import Subject, hint
+from livedata.model import ids
 from livedata.model.dataset import Column
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, RowId
 from livedata.model.problem import Remedy
-from livedata.model.row import Row, RowFilter
+from livedata.model.row import Row, RowDetail, RowFilter
 from livedata.services import queries
 from livedata.services.overrides import edited_cells
 from livedata.services.overrides import stale as stale_edits
@@ -165,3 +165,44 @@ def _marked(
         for at, column in enumerate(shown)
         if column is not None and column["id"] in edited.get(row["id"], ())
     ]
+
+
+def list_unreadable(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
+    """List the unreadable cells of at most `limit` rows of dataset `name`, with their texts."""
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
+        rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
+        if ctx.json:
+            print_json(rows)
+            return
+        details = [
+            queries.row(db, ctx.owner, dataset_id, RowId(ids.raw_id(row["id"]))) for row in rows
+        ]
+    if details:
+        lines = [line for detail in details for line in _lines(detail, columns)]
+        print_table(("row", "column", "type", "read as", "page"), lines)
+    else:
+        print_message("There is no such cell: all that the Runs found could be read.")
+    if more:
+        print_message(f"There are more such rows than {limit}; --limit shows more.")
+
+
+def _lines(row: RowDetail, columns: Sequence[Column]) -> Iterator[tuple[Value, ...]]:
+    for column in columns:
+        if row["missingReasons"].get(column["id"]) == "extraction_failed":
+            text, page = _place(row, column["id"])
+            yield row["rowKey"], column["name"], column["type"], text, page
+
+
+def _place(row: RowDetail, field: str) -> tuple[str, str]:
+    """The text of a cell as it was read, and the address of its page."""
+    for reference in row["evidence"].get(field, []):
+        for page in row["observations"]:
+            for entry in page["entries"]:
+                if (page["id"], entry["id"]) == (
+                    reference["observationId"],
+                    reference["entryId"],
+                ):
+                    return format_value(entry["excerpt"]), page["sourceUrl"]
+    return "", row["sourceUrl"]

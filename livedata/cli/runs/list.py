@@ -12,7 +12,7 @@ from livedata.cli.context import CommandContext, common_options, limit_option
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
-from livedata.cli.skipped_fires import warn_of_skipped
+from livedata.cli.warnings import warn_of_skipped
 from livedata.hints import Subject, hint
 from livedata.messages.run_end import read_so_far
 from livedata.model.problem import Remedy

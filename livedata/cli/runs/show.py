@@ -6,13 +6,11 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.escapes import escape_controls
-from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.streams import escape_controls, print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration, format_so_far
-from livedata.cli.runs.next_steps import next_steps
-from livedata.hints import Subject, hint, hints
+from livedata.hints import Subject, hint, hints, is_of_the_machine
 from livedata.messages.checks import check_title
 from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import entry, statement
@@ -21,6 +19,7 @@ from livedata.messages.run_end import would_change
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
+from livedata.model.run import HELD_BY_GUARDS
 from livedata.rules.explanation.acceptance import without_output
 from livedata.services import queries
 from livedata.services.run_report import RunReport
@@ -127,3 +126,43 @@ def _reason(report: RunReport, owner: str) -> str:
     about_it = [] if problem is None else [f"About: {entry(problem)}"]
     told = "Next: " + "\n      ".join(commands)
     return "\n".join([f"Why: {escape_controls(why)}", told, *about_it])
+
+
+NEXT: dict[str, tuple[Remedy, ...]] = {
+    "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),
+    "max_items": (Remedy("raise_limit", {"name": "maxItems"}),),
+    "page_failed": (Remedy("run_once_changed"),),
+    "check_failed": (Remedy("compare_source"),),
+    "credits": (Remedy("grant_credits"), Remedy("accept_paid")),
+    "mass_loss": (Remedy("accept_loss"), Remedy("confirm_loss")),
+    "worker_lost": (Remedy("run_again"),),
+    "cancelled": (Remedy("run_again"),),
+}
+"""Stop rule -> what a person does next."""
+WITH_OWN_STEPS = HELD_BY_GUARDS | {"run.damaged"}
+"""The problems of Runs that a drift guard held, or that the store itself stopped."""
+
+OF_RESEARCH = frozenset(
+    f"checks.{name}"
+    for name in (
+        *("few_pages_extracted", "no_page_read", "no_page_to_read", "no_entities"),
+        "entity_twice",
+    )
+)
+"""The problems of Runs without selectors that could be compared with the site."""
+
+
+def next_steps(report: RunReport) -> list[Remedy]:
+    """List what such an end asks for, and what may be set up otherwise on this machine."""
+    steps = NEXT.get(report.stop.get("rule", ""), ())
+    own = report.problem.remedies if report.problem else ()
+    # What one guard asks for is no help with what another one holds, nor with a damaged store.
+    if report.problem is not None and report.problem.code in WITH_OWN_STEPS:
+        return list(own)
+    # The problem's own remedy has the parameters: which limit, how many credits.
+    if report.problem is not None and report.problem.code in OF_RESEARCH:
+        steps = ()
+    exact = {remedy.code: remedy for remedy in own}
+    codes = {step.code for step in steps}
+    others = [remedy for remedy in own if remedy.code not in codes and is_of_the_machine(remedy)]
+    return [*(exact.get(step.code, step) for step in steps), *others]

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from livedata.cli.context import CommandContext
-from livedata.cli.output.escapes import escape_controls
-from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
 from livedata.hints import Subject
 from livedata.messages.addresses import predicate
 from livedata.model.errors import Detail, Invalid

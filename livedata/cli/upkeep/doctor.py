@@ -10,12 +10,11 @@ import click
 from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.model_trial import ask_model
-from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
-from livedata.cli.output.values import format_size, format_timestamp
-from livedata.cli.skipped_fires import say_skipped
+from livedata.cli.output.values import day_as_json, day_in_words, format_size, format_timestamp
 from livedata.cli.upkeep import machine
+from livedata.cli.warnings import say_skipped
 from livedata.hints import Subject, hint
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural

@@ -14,8 +14,7 @@ from livedata.model.research.answers import CallFailure, CallUsage, Failed, Mode
 from livedata.model.research.record import ArtifactKind, ResearchStep
 from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
-from livedata.research.digests import request_digest
-from livedata.research.journal import Journal
+from livedata.research.journal import Journal, request_digest
 from livedata.research.ports import Model, Place, Prices, Question, RunOver
 
 _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extraction.output"}

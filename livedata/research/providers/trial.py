@@ -1,25 +1,36 @@
-"""One page, asked about in each output mode: what a model understands, by the checks of a Run."""
+"""One page that a model is tried on, and what it understands there in each output mode."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Iterator
-from typing import get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model.research.answers import CallUsage, Failed, OfferedRows, PageText
-from livedata.model.research.recipe import TablePlan
+from livedata.model.research.recipe import ResearchLimits, TablePlan
 from livedata.model.research.settings import ModelOutput, ResearchSettings
+from livedata.model.research.stored import (
+    DeclaredPlan,
+    attribute_columns,
+    compile_research,
+    first_columns,
+    stored_recipe,
+    with_plan,
+)
 from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.windows import windows
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import Model
 from livedata.research.providers.connection import connected
 from livedata.rules.research.offered_rows import SupportedRow, judge_row
+
+if TYPE_CHECKING:
+    from livedata.model.research.answers import PageText
 
 MODES: tuple[ModelOutput, ...] = get_args(ModelOutput)
 """From what holds an answer to its schema most strictly to what every server understands."""
@@ -84,3 +95,51 @@ def try_modes(settings: ResearchSettings, plan: TablePlan, page: PageText) -> It
 async def _asked(settings: ResearchSettings, plan: TablePlan, page: PageText) -> Understood:
     async with connected(settings) as providers:
         return await understand(providers.model, plan, page)
+
+
+URL: Final = "http://sample.example/"
+ROWS: Final = (
+    ("Acme Lamps", "1999", "Bern"),
+    ("Bolt Light", "2004", "Basel"),
+    ("Cogwheel", "1987", "Chur"),
+)
+_ROWS = "".join(f"<tr><td>{'<td>'.join(row)}" for row in ROWS)
+MARKUP: Final = (
+    "<title>Makers of lamps</title><h1>Makers of lamps</h1>"
+    "<p>Three companies make lamps here. Each is named with the year of its founding and its city."
+    f"<table>{_ROWS}</table>"
+)
+PLAN: Final[DeclaredPlan] = {
+    "title": "Makers of lamps",
+    "rowMeaning": "A company that makes lamps",
+    "nameLabel": "Company",
+    "query": "companies that make lamps",
+    "rowIdentity": {"description": "A company", "kind": "company", "scopeFields": []},
+    "attributes": [
+        {"label": "Founded", "description": "The year of its founding"},
+        {"label": "City", "description": "Where it is"},
+    ],
+}
+
+
+def compiled(declared: DeclaredPlan) -> TablePlan:
+    """A plan as a Run has it, of no dataset."""
+    columns = first_columns(declared["nameLabel"])
+    added = attribute_columns(declared, [column["name"] for column in columns])
+    recipe = with_plan(stored_recipe("", (), ResearchLimits(), columns), declared, added)
+    plan = compile_research(1, recipe, [*columns, *added]).plan
+    assert plan is not None
+    return plan
+
+
+def page_text(markup: bytes, url: str, content_type: str = "text/html; charset=utf-8") -> PageText:
+    """A page as a Run would show it to a model."""
+    # Imported late: the parser is what few commands need.
+    from livedata.extraction.page import Page
+    from livedata.extraction.page_lines import page_lines
+    from livedata.model.research.answers import PageText
+
+    page = Page(markup, content_type, url)
+    lines = page_lines(page)
+    title = " ".join((page.title or "").split())
+    return PageText(url, url, 200, title, lines.text, lines.links, page.digest, 0, lines.cut)

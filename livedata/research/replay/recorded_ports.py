@@ -19,7 +19,7 @@ from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, ResearchStep
 from livedata.model.run import Phase
 from livedata.research.asking.questions import RecordedAnswer, question_digest
-from livedata.research.digests import request_digest
+from livedata.research.journal import request_digest
 from livedata.research.ports import Place, Prices, Question, RunOver, SearchQuery
 from livedata.research.reading import RecordedPage
 from livedata.research.replay.tape import Tape
