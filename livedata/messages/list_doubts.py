@@ -88,6 +88,10 @@ SENTENCES: Mapping[str, Words] = {
         "last one, so only the first page is read: pagination url-pattern with an endSelector of "
         "your own reads more"
     ),
+    "lists.elsewhere": (
+        "the next page of the list is linked on another host ({address}), which livedata init does "
+        "not read, so only the first page is read: give the address that the list has there"
+    ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
     "lists.next_answered": "{address} looks like the next page, but answered {status}",
     "lists.next_unread": _next_unread,

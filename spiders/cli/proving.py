@@ -85,6 +85,8 @@ class Prover(Struct, frozen=True):
                 return await self._settled(found, *counted, doubts)
             params: Params = {"pattern": found.numbered.pattern, "last": found.numbered.last}
             doubts.append(Problem("lists.numbered", params))
+        elif found.elsewhere:
+            doubts.append(Problem("lists.elsewhere", {"address": found.elsewhere}))
         trial = await self._tried(found, found.key, _SINGLE)
         return await self._settled(found, _SINGLE, trial, doubts)
 

@@ -108,6 +108,25 @@ def following(survey: Survey, members: Sequence[int]) -> list[Following]:
     return sorted(found, key=lambda one: -one.score)[:3]
 
 
+def elsewhere(survey: Survey, members: Sequence[int]) -> str:
+    """The address on another host that the page names as its next one; "" if there is none."""
+    inside = {number for member in members for number in range(member, survey.ends[member])}
+    here = urlsplit(survey.page.url)
+    for number, url in _links(survey):
+        there = urlsplit(url)
+        # As if it were on this host: then it has to say more than a link that is tried.
+        moved = there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
+        if (
+            number not in inside
+            and there.netloc.lower() != here.netloc.lower()
+            and _is_of_list(moved, survey.page.url)
+            and _plain(moved) != _plain(survey.page.url)
+            and _score(survey, number, moved) > LEAST + 0.5
+        ):
+            return url
+    return ""
+
+
 def leading_to(survey: Survey, url: str) -> str:
     """The cheapest selector of a link that leads to an address; "" if no link does."""
     for number, address in _links(survey):
@@ -128,9 +147,7 @@ def numbered(survey: Survey, members: Sequence[int]) -> NumberedPages | None:
             continue
         for start in (1, 0):
             pattern = _pattern(url, int(said) - 1 + start)
-            if pattern is not None and _shape(pattern.replace("{page}", "1")) == _shape(
-                survey.page.url
-            ):
+            if pattern is not None and _is_of_list(pattern, survey.page.url):
                 patterns[pattern] += 1
                 starts[pattern] = start
                 last[pattern] = max(last.get(pattern, 0), int(said) - 1 + start)
@@ -180,7 +197,7 @@ def _score(survey: Survey, number: int, url: str) -> float:
     score += 1.5 * bool(NEXT & set(_WORDS.findall(hints.lower())))
     score += 1.0 * bool(NEXT & set(_WORDS.findall(_apart(near))))
     score += 0.7 * any(_PAGER.search(name) for signature in around for name in _said(signature))
-    same = _shape(url) == _shape(survey.page.url)
+    same = _is_of_list(url, survey.page.url)
     if "next" in (attributes.get("rel") or "").lower().split():
         score += 2.0 if same else 0.3
     if same:
@@ -215,6 +232,24 @@ def _shape(url: str) -> tuple[str, str, frozenset[str]]:
     return parts.netloc.lower(), path, query
 
 
+def _is_of_list(url: str, page: str) -> bool:
+    """Whether an address, or a pattern of some, may be that of another page of a page's list.
+
+    One that says which page it is may say more than the page's own address leaves out, such as
+    the order: `/deals/?order=new&page=2` on `/deals/`.
+    """
+    here, there = _shape(page), _shape(url.replace("{page}", "1"))
+    if here == there:
+        return True
+    parts = urlsplit(url)
+    places = [value for name, value in parse_qsl(parts.query) if name.lower() in PAGE_NAMES]
+    if "{page}" in url:
+        told = any("{page}" in place for place in (parts.path, *places))
+    else:
+        told = bool(places) or parts.path != urlsplit(page).path
+    return told and here[:2] == there[:2] and here[2] <= there[2]
+
+
 def _pattern(url: str, page: int) -> str | None:
     """The address with {page} in place of the number of its page, if it stands in it once."""
     start = url.find("/", url.find("//") + 2)
@@ -230,11 +265,7 @@ def _in_head(survey: Survey) -> Following | None:
     page = survey.page
     for node in page.tree.css('link[rel="next"]'):
         url = page.attribute(node, "href") or ""
-        if (
-            is_of_the_web(url)
-            and _shape(url) == _shape(page.url)
-            and _plain(url) != _plain(page.url)
-        ):
+        if is_of_the_web(url) and _is_of_list(url, page.url) and _plain(url) != _plain(page.url):
             return Following(url, 3.2, 'link[rel="next"]')
     return None
 

@@ -18,7 +18,13 @@ from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.page_lists import Lists, SeenList, having, parts, trimmed
-from livedata.extraction.lists.paging import Following, NumberedPages, following, numbered
+from livedata.extraction.lists.paging import (
+    Following,
+    NumberedPages,
+    elsewhere,
+    following,
+    numbered,
+)
 from livedata.extraction.lists.readings import readings
 from livedata.extraction.lists.shifts import shifted
 from livedata.extraction.lists.survey import Survey
@@ -44,9 +50,9 @@ class ProposedList(Struct, frozen=True):
 
     `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
     that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
-    how it goes on, the likeliest first. `counters` are where numbers stand that only count the
-    list: they, and the addresses that they are in, are no columns. Nor are the `shifted` places, at
-    which another part stands in some records.
+    how it goes on, the likeliest first; `elsewhere` is its next page on another host. `counters`
+    are where numbers stand that only count the list: they, and the addresses that they are in, are
+    no columns. Nor are the `shifted` places, at which another part stands in some records.
     """
 
     selector: str
@@ -59,6 +65,7 @@ class ProposedList(Struct, frozen=True):
     numbered: NumberedPages | None
     counters: Sequence[str] = ()
     shifted: Sequence[str] = ()
+    elsewhere: str = ""
 
     def filled(self, at: int) -> int:
         """In how many records the column at a position has a value."""
@@ -118,7 +125,10 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
     counted = [field.selector for field in places]
     counted += [column.read.place for column in found if column not in lasting]
     left_out = counted, [field.selector for field in moved]
-    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages, *left_out)
+    away = elsewhere(surveyed, members)
+    return ProposedList(
+        chosen.selector, chosen.count, aside, kept, rows, key, *pages, *left_out, away
+    )
 
 
 def _read(

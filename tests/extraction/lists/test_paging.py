@@ -93,3 +93,37 @@ def test_pages_that_count_from_0_have_a_pattern_too() -> None:
 
 def test_a_head_that_names_what_is_no_address_names_no_next_page() -> None:
     assert not after("", head='<link rel=next href="http://[x]/list?page=2">').following
+
+
+def test_pages_that_are_numbered_have_a_pattern_though_their_addresses_say_more() -> None:
+    """The first page leaves out how it is sorted; the links of its pager say it."""
+    here = "https://shop.example/deals/"
+    links = "".join(f'<a href="?order=new&limit=48&page={at}">{at}</a>' for at in range(1, 5))
+    pattern = f"{here}?order=new&limit=48&page={{page}}"
+    assert after(links, here).numbered == NumberedPages(pattern, 1, 4)
+
+
+def test_a_link_that_says_next_may_say_more_than_the_page() -> None:
+    link = '<b class="pages"><a rel="next" href="?order=new&page=2">2</a></b>'
+    assert len(after(link, "https://shop.example/deals/").following) == 1
+
+
+@pytest.mark.parametrize(
+    "href", ["?stars={}", "/other?page={}", "https://other.example/list?page={}"]
+)
+def test_numbers_that_lead_to_no_page_of_the_list_have_no_pattern(href: str) -> None:
+    links = "".join(f'<a href="{href.format(at)}">{at}</a>' for at in range(1, 6))
+    assert after(links).numbered is None
+
+
+@pytest.mark.parametrize(
+    ("href", "is_told"),
+    [
+        ("https://www.shop.example/list?page=2", True),
+        ("https://other.example/", False),
+        ("/list?page=2", False),
+    ],
+)
+def test_a_next_page_on_another_host_is_told(href: str, is_told: bool) -> None:
+    found = after(f'<a rel="next" class="btn next" href="{href}">›</a>')
+    assert found.elsewhere == (href if is_told else "")
