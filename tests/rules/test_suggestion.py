@@ -7,12 +7,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from livedata.extraction.lists.mending import Unmended
+from livedata.extraction.lists.page_lists import find_lists
+from livedata.extraction.lists.proposal import propose
 from livedata.messages.list_doubts import known_records
+from livedata.messages.validation import read
 from livedata.model.diagnosis.explanation import FailedPage, Suggestion
 from livedata.model.diagnosis.recorded_run import CellAtRun, RecordedRun, RowAtRun
+from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
-from livedata.rules.explanation.mended_source import narrower_selector, suggest
+from livedata.rules.explanation.mended_source import (
+    Known,
+    mended_source,
+    narrower_selector,
+    suggest,
+)
 from livedata.rules.explanation.run_context import RunContext
+from livedata.rules.network.targets import TargetPolicy
+from spiders.cli.proving import declare
+from spiders.cli.trial import trial_recipe
+from tests.lists.gold import every_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,3 +234,17 @@ def test_a_page_is_said_to_have_all_of_its_records(count: int, said: str) -> Non
     suggestion = suggested(page(lamps).replace("class=price", "class=cost"), lamps)
     assert suggestion is not None
     assert known_records(suggestion) == said
+
+
+@pytest.mark.parametrize("name", ["emigration", "predicates", "tenders", "xslt-index"])
+def test_of_a_page_that_has_not_changed_nothing_is_replaced(name: str) -> None:
+    """Links or terms alone hold the known rows as well as the records that they stand in."""
+    gold = next(gold for gold in every_page() if gold.name == name)
+    lists = find_lists(gold.page)
+    found = propose(lists, lists.seen[0])
+    source = declare("list", gold.url, "static", found, found.key, {"kind": "none"})
+    recipe = trial_recipe(read(CreateDataset, source), TargetPolicy())
+    known = Known(recipe, source["source"], found.values, len(found.rows), None)
+    mending = mended_source(lists.survey, known)
+    assert not isinstance(mending, Unmended)
+    assert mending.suggestion["replaced"] == []

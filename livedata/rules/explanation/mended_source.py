@@ -89,6 +89,8 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
     if isinstance(mended, Unmended):
         return mended
     source, replaced = deepcopy(dict(known.source)), list[Replacement]()
+    if mended.selector != recipe.item_selector:
+        mended = _as_it_was(survey, known, mended) or mended
     revised = replace(recipe, item_selector=mended.selector)
     read, _ = Extractor(revised).records(survey.page)
     fields, lost = _mend_fields(known, mended, read, source, replaced)
@@ -109,6 +111,21 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
             "lost": lost,
         },
     )
+
+
+def _as_it_was(survey: Survey, known: Known, mended: Mended) -> Mended | None:
+    """What the recipe finds as it is, if that is as much as another selector would find."""
+    read, _ = Extractor(known.recipe).records(survey.page)
+    agreeing = _agreeing(known, read)
+    if any(agreeing[field.name] < AS_GOOD * field.agrees for field in mended.fields):
+        return None
+    keys = known.recipe.key_indexes
+    rows = {tuple(row[at] for at in keys) for row in known.rows}
+    found = len(rows & {tuple(record.values[at] for at in keys) for record in read[:SEARCHED]})
+    if found < AS_GOOD * mended.rows:
+        return None
+    selector = known.recipe.item_selector
+    return replace(mended, selector=selector, rows=found, records=len(read))
 
 
 def _replacement(target: str, before: str, after: str) -> Replacement:
