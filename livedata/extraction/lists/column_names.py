@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from livedata.extraction.cells import clean
 from livedata.extraction.derived_names import HEADER, TERM
 from livedata.extraction.lists.fields import Field, spread
-from livedata.extraction.lists.identity.natures import is_price
+from livedata.extraction.lists.identity.natures import is_address, is_price
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import names
@@ -236,7 +236,7 @@ def _shared_words(names: Sequence[str]) -> set[str]:
 
 
 def _by_values(values: Sequence[str]) -> str:
-    for name, holds in (("price", is_price), ("date", _is_date)):
+    for name, holds in (("price", is_price), ("date", _is_date), ("address", is_address)):
         if sum(map(holds, values)) > _MOST_HOLD * len(values):
             return name
     return ""

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from livedata.extraction.derived_names import HEADER, INDEX, TERM, UNNUMBERED_TERM
 from livedata.extraction.lists.columns import ListColumn
 from livedata.extraction.lists.identity.addresses import moving
-from livedata.extraction.lists.identity.natures import Nature, nature
+from livedata.extraction.lists.identity.natures import Nature, is_address, nature
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import names
 from livedata.model.row import Scalar
@@ -53,7 +53,7 @@ _NEVER: Final[Mapping[Nature, Why]] = {
 _TITLES: Final = re.compile(
     r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module)(?:_\d+)?"
 )
-_NAMES: Final = re.compile(r"(?:.*_)?name(?:_\d+)?")
+_NAMES: Final = re.compile(r"(?:.*_)?(?:name|title)(?:_\d+)?")
 _TERMS: Final = (TERM, UNNUMBERED_TERM)
 _NAMING: Final = names("dt h1 h2 h3 h4 h5 h6")
 """What names a record, if it has but one."""
@@ -205,8 +205,9 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
         leading = texts[:1] == [one.name]
         standing = _standing(one.column, one.nature, one.values, leading=leading)
         # The first of several terms is not the name of a record that has them all, nor is a text
-        # that has more than the name in it.
+        # that has more than the name in it, nor an address that a link shows.
         other = _tag(one.column) in several or any(_is_in(each, one) for each in candidates)
+        other = other or all(is_address(str(value)) for value in one.values)
         yield "text" if standing == "name" and other else standing, (one,)
 
 

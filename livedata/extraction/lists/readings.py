@@ -35,6 +35,7 @@ _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "data": ("value",),
 }
 _APART: Final = re.compile(r"[-_]+")
+_NAMES: Final = names("name title")
 _MOST: Final = 0.9
 _SAME: Final = 0.97
 """Two readings are one if so many of the records say the same in both."""
@@ -128,11 +129,11 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
 
 
 def _is_name(survey: Survey, field: Field, records: int) -> bool:
-    """Whether its elements are called names, one in each record: of a function, in its line."""
+    """Whether its elements are called names or titles, one in each record: of a book, say."""
     if len(field.elements) < records:
         return False
     signature = survey.signatures[next(iter(field.elements.values()))]
-    return any("name" in _APART.split(name.lower()) for name, _ in signature.classes)
+    return any(not _NAMES.isdisjoint(_APART.split(name.lower())) for name, _ in signature.classes)
 
 
 def _amid_words(survey: Survey, field: Field) -> bool:

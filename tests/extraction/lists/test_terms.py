@@ -54,3 +54,20 @@ def test_what_is_called_a_name_within_a_line_is_the_key_and_not_the_line() -> No
     assert found.key == Key(("sig_name",), "name")
     assert titles(found.columns, found.values) == ["sig_name"]
     assert "term" in [column.name for column in found.columns]
+
+
+def test_what_is_called_a_title_within_a_line_is_the_title_and_an_address_is_none() -> None:
+    found = proposed(
+        "".join(
+            f"<div class=entry><p>[{at * 7 % 11}] <span class=title><em>{name}</em>. </span>"
+            f"<span class=by>A. Writer. </span><a href=https://{name.split()[0]}.example/>"
+            f"https://{name.split()[0]}.example/</a> . </p></div>"
+            for at, name in enumerate(NAMES)
+        )
+    )
+    assert titles(found.columns, found.values) == ["title"]
+    texts = {
+        column.name: value for column, value in zip(found.columns, found.values[0], strict=True)
+    }
+    assert texts["title"] == f"{NAMES[0]}."
+    assert str(texts["address"]).startswith("https://")

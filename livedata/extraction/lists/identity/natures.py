@@ -76,6 +76,7 @@ _AGO: Final = re.compile(
     r"|сегодня|назад)\b",
     re.IGNORECASE,
 )
+_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+$")
 _SHORT: Final = 60
 _PROSE: Final = 100
 """Texts of more characters on average are what is said of a thing, and not its name."""
@@ -130,6 +131,11 @@ def _of_values(name: str, kind: str, texts: Sequence[str]) -> Nature:
 def is_code(name: str) -> bool:
     """Whether a column is called what identifiers are called: sku, product_code, docket_no."""
     return bool(_CODES.fullmatch(name))
+
+
+def is_address(value: str) -> bool:
+    """Whether a text is an address of the web, as a link to it may show."""
+    return bool(_ADDRESS.match(value))
 
 
 def is_price(value: str) -> bool:
