@@ -86,25 +86,28 @@ def _main_links(survey: Survey, sample: Mapping[int, int]) -> Mapping[int, str]:
 def _links(survey: Survey, record: int) -> Mapping[str, float]:
     """The addresses of a record, each with how much of it leads there."""
     weights: dict[str, float] = {}
+    beside: dict[str, bool] = {}
     for number in (record, *survey.below(record)):
         if survey.signatures[number].tag != "a":
             continue
         address = survey.page.attribute(survey.nodes[number], "href")
         if not address or not address.startswith(("http:", "https:")):
             continue
-        first = 0.0 if weights else _FIRST
-        weights.setdefault(address, first)
-        weights[address] += _weight(survey, record, number, address)
-    return weights
+        weights.setdefault(address, 0.0 if weights else _FIRST)
+        headed = _is_headed(survey, record, number)
+        weights[address] += _weight(survey, number) + (_IN_A_HEADING if headed else 0.0)
+        # "More info" at the end of a text leads where the picture does.
+        apart = headed or not (leads_to_people(address) or _is_amid(survey, number))
+        beside[address] = beside.get(address, True) and not apart
+    return {
+        address: weight - (_BESIDE if beside[address] else 0.0)
+        for address, weight in weights.items()
+    }
 
 
-def _weight(survey: Survey, record: int, number: int, address: str) -> float:
+def _weight(survey: Survey, number: int) -> float:
     said = min(survey.held(survey.texts, number), _LONG) / _LONG * _IN_A_HEADING
-    shown = 1.0 if survey.held(survey.images, number) else 0.0
-    if _is_headed(survey, record, number):
-        return said + shown + _IN_A_HEADING
-    beside = leads_to_people(address) or _is_amid(survey, number)
-    return said + shown - (_BESIDE if beside else 0.0)
+    return said + (1.0 if survey.held(survey.images, number) else 0.0)
 
 
 def _is_amid(survey: Survey, number: int) -> bool:

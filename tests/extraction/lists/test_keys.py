@@ -234,3 +234,20 @@ def test_the_link_of_the_title_is_a_better_key_than_an_id_with_a_number(
     assert isinstance(found, Key)
     assert found.names == (named,)
     assert found.sure
+
+
+def test_a_link_that_stands_in_a_sentence_too_is_still_that_of_its_record() -> None:
+    """The picture leads where "More info" does at the end of the text, and "Book now" below it."""
+    text = (
+        "A day on the water with all that is needed for it, from the early morning until the night"
+    )
+    found = proposed(
+        "".join(
+            f"<article class=tour><a href=/t/{at}><img src=/i/{at}.jpg></a><h2>{name}</h2>"
+            f"<div class=about>{text} {at}0 <a href=/t/{at}>More info</a></div>"
+            f"<a class=book href=/t/{at}>Book now</a></article>"
+            for at, name in enumerate(NAMES, 1)
+        )
+    )
+    assert isinstance(found.key, Key)
+    assert found.key.names == ("link",)
