@@ -89,8 +89,8 @@ SENTENCES: Mapping[str, Words] = {
         "your own reads more"
     ),
     "lists.elsewhere": (
-        "the next page of the list is linked on another host ({address}), which livedata init does "
-        "not read, so only the first page is read: give the address that the list has there"
+        "the next page of the list is linked on another host ({address}), so only the first page "
+        "is read: give the address that the list has there"
     ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
     "lists.next_answered": "{address} looks like the next page, but answered {status}",
