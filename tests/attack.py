@@ -31,6 +31,7 @@ from livedata.services.pages import sessions
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.serving import Serving
+from tests.browsing import addresses
 from tests.browsing.world import World
 
 CONNECTIONS = 20
@@ -93,14 +94,15 @@ def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     """Each page and each endpoint of a dataset."""
     named = ids.format_uuid(dataset)
     row = queries.rows(store, owner, dataset, 1)[0][0]["id"]
+    pages = [f"/datasets/{named}{more}" for more in (*addresses.OF_A_DATASET, f"/rows/{row}")]
     with store.reading() as reader:
         found = reader.rows(
             "SELECT id FROM runs WHERE dataset_id = :it ORDER BY queued_at", it=dataset
         )
     run_ids = [ids.format_uuid(run) for (run,) in found]
     return [
-        *("/", "/usage", "/sign-in", "/v1/datasets", "/v1/usage", "/healthz"),
-        *(f"/datasets/{named}{more}" for more in ("", "/changes", f"/rows/{row}", "/runs")),
+        *(*addresses.ALONE, "/sign-in", "/v1/datasets", "/v1/usage", "/healthz"),
+        *pages,
         *(f"/datasets/{named}?search=e&sort=rowKey", f"/datasets/{named}/changes?kind=missing"),
         *(f"/v1/datasets/{named}{more}" for more in ("", "/rows", "/changes", "/runs")),
         f"/v1/datasets/{named}/rows/{row}",

@@ -21,7 +21,7 @@ from livedata.messages.request import (
     nearest,
 )
 from livedata.model.base import NAME_PATTERN, Shape
-from livedata.model.dataset import CellType, ColumnType
+from livedata.model.dataset import CollectedType, ColumnType
 from livedata.model.errors import MAX_DETAILS, Detail
 from livedata.model.ids import ID_PATTERN
 from livedata.model.source import ATTRIBUTE_PATTERN, NewColumn
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Wrong = tuple[ErrorDetails, type[Shape]]
 
-_COLLECTED = get_args(CellType)
+_COLLECTED = get_args(CollectedType)
 _COLUMNS = get_args(ColumnType)
 S = TypeVar("S", bound=Shape)
 

@@ -14,7 +14,7 @@ from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
 DatasetStatus = Literal["draft", "active", "paused"]
 RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held"]
 ColumnType = Literal["string", "number", "date", "url", "boolean"]
-CellType = Literal["string", "number", "boolean"]
+CollectedType = Literal["string", "number", "boolean"]
 """The types of columns that Runs collect."""
 
 TYPES_OF: Final[Mapping[str, tuple[type, ...]]] = {

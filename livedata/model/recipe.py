@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct, convert
 
-from livedata.model.dataset import CellType, Column
+from livedata.model.dataset import CollectedType, Column
 
 Render = Literal["static", "browser"]
 ProxyMode = Literal["auto", "always", "never"]
@@ -44,7 +44,7 @@ class CollectedField(Struct, frozen=True):
 class RecipeField(CollectedField, frozen=True, kw_only=True):
     """A column that a selector reads."""
 
-    type: CellType
+    type: CollectedType
     required: bool
     read: Read
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from livedata.model.dataset import CellType
+from livedata.model.dataset import CollectedType
 from livedata.model.row import Scalar
 from livedata.rules.changes.checks import Outcome
 from spiders.saved.json_file import read_json, write_json
@@ -25,7 +25,7 @@ class SavedRows(Struct, frozen=True):
 
     outcome: Outcome
     key: list[str]
-    columns: dict[str, CellType]
+    columns: dict[str, CollectedType]
     rows: dict[str, Row]
 
 
@@ -46,7 +46,7 @@ class Differences(Struct, frozen=True):
 
     rows: list[RowDifference]
     unchanged: int
-    columns: dict[str, tuple[CellType | None, CellType | None]]
+    columns: dict[str, tuple[CollectedType | None, CollectedType | None]]
     key: tuple[list[str], list[str]] | None
     outcome: tuple[Outcome, Outcome] | None
 

@@ -16,6 +16,7 @@ from livedata.pages.report import write
 from livedata.services import queries
 from livedata.services.pages.report import report
 from tests.api.serving import Serving
+from tests.browsing import addresses
 from tests.browsing.chromium import looking
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
 from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
@@ -43,13 +44,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def pages(store: Store) -> Iterator[str]:
     """The pages of each dataset, with that of its row of the first key."""
-    yield from ("/", "/usage")
-    for dataset in queries.datasets(store, "local", 100):
-        path = f"/datasets/{dataset['id']}"
-        yield from (path, f"{path}/changes", f"{path}/runs")
-        raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        rows = sorted(queries.rows(store, "local", raw, 1_000)[0], key=lambda row: row["rowKey"])
-        yield from (f"{path}/rows/{row['id']}" for row in rows[:1])
+    yield from addresses.ALONE
+    for dataset, of_it in addresses.of_datasets(store, "local"):
+        yield from (*of_it, *addresses.of_rows(store, "local", dataset)[:1])
 
 
 def width(page: Page) -> int:

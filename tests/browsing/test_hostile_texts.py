@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.model import ids
 from livedata.services import queries
 from tests.api.serving import Serving
+from tests.browsing import addresses
 from tests.browsing.chromium import looking
 from tests.browsing.payloads import ALL
 from tests.browsing.world import World
@@ -68,14 +68,10 @@ def made(home: Path) -> Store:
 
 def pages(store: Store, owner: str) -> Iterator[str]:
     """A page of each kind, and of each end of a Run."""
-    yield "/"
-    for dataset in queries.datasets(store, owner, 10):
-        path = f"/datasets/{dataset['id']}"
-        yield from (path, f"{path}/changes", f"{path}/runs")
-        raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        row = min(queries.rows(store, owner, raw, 100)[0], key=lambda row: row["rowKey"])
-        yield f"{path}/rows/{row['id']}"
-        ends = {run["status"]: run["id"] for run in queries.runs(store, owner, raw, 30)}
+    yield from addresses.ALONE
+    for dataset, of_it in addresses.of_datasets(store, owner):
+        yield from (*of_it, *addresses.of_rows(store, owner, dataset)[:1])
+        ends = {run["status"]: run["id"] for run in queries.runs(store, owner, dataset, 30)}
         yield from (f"/runs/{run}" for end, run in ends.items() if end != "queued")
 
 

@@ -19,6 +19,7 @@ from livedata.services import accounts, datasets, queries, rows
 from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from tests.api.serving import Serving
+from tests.browsing import addresses
 from tests.browsing.chromium import Looking, chromium, looking
 from tests.browsing.payloads import ALL, MARKUP
 from tests.browsing.world import World
@@ -57,14 +58,11 @@ def browser() -> Iterator[Browser]:
 
 def paths(store: Store, owner: str) -> Iterator[str]:
     """Every page of an owner."""
-    yield from ("/", "/usage")
-    for dataset in queries.datasets(store, owner, 100):
-        path = f"/datasets/{dataset['id']}"
-        yield from (path, f"{path}/changes", f"{path}/runs", f"{path}?search=a&sort=rowKey")
-        raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        yield from (f"/runs/{run['id']}" for run in queries.runs(store, owner, raw, 100))
-        listed = queries.rows(store, owner, raw, 100)[0]
-        yield from (f"{path}/rows/{row['id']}" for row in listed[::6])
+    yield from addresses.ALONE
+    for dataset, pages in addresses.of_datasets(store, owner):
+        yield from (*pages, f"{pages[0]}?search=a&sort=rowKey")
+        yield from addresses.of_runs(store, owner, dataset)
+        yield from addresses.of_rows(store, owner, dataset)[::6]
 
 
 def shown(visit: Looking) -> str:

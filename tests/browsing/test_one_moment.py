@@ -11,6 +11,7 @@ import pytest
 from livedata.model import ids
 from livedata.services import queries
 from tests import made
+from tests.browsing import addresses
 from tests.browsing.world import World
 from tests.watched import MOST, Watched
 
@@ -32,12 +33,11 @@ def watched(store: Store, monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 def every_page(store: Store, owner: str) -> list[str]:
     """The address of each page of a store."""
-    paths = ["/", "/usage"]
-    for dataset in queries.datasets(store, owner, 10):
-        path, raw = f"/datasets/{dataset['id']}", ids.DatasetId(ids.raw_id(dataset["id"]))
-        paths += [path, f"{path}?sort=rowKey", f"{path}/changes", f"{path}/runs"]
-        paths += [f"{path}/rows/{row['id']}" for row in queries.rows(store, owner, raw, 1)[0]]
-        paths += [f"/runs/{run['id']}" for run in queries.runs(store, owner, raw, 30)]
+    paths = [*addresses.ALONE]
+    for dataset, pages in addresses.of_datasets(store, owner):
+        paths += [*pages, f"{pages[0]}?sort=rowKey"]
+        paths += addresses.of_rows(store, owner, dataset)[:1]
+        paths += addresses.of_runs(store, owner, dataset)
     return paths
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from livedata.cli.source.template import TEMPLATE
 from livedata.extraction.cells import read_cell
-from livedata.model.dataset import CellType, ColumnType
+from livedata.model.dataset import CollectedType, ColumnType
 from livedata.rules.changes.invariants import disagrees
 from tests.made import make_dataset, take
 
@@ -59,7 +59,7 @@ def typed(livedata: Shell, store: Store) -> Shell:
 def test_the_tables_here_have_each_type() -> None:
     assert TYPED.keys() == set(get_args(ColumnType))
     assert NOT_TYPED.keys() == TYPED.keys() - {"string"}
-    assert READ.keys() == set(get_args(CellType))
+    assert READ.keys() == set(get_args(CollectedType))
 
 
 def test_a_value_of_each_type_is_kept_and_the_store_is_whole(typed: Shell, tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ from tests.lists.gold import every_page
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from livedata.model.dataset import CellType
+    from livedata.model.dataset import CollectedType
     from livedata.model.row import Scalar
 
 URL = "https://shop.example/list"
 LAMPS = [(f"L{at}", f"Lamp {at}", at + 0.5) for at in range(1, 7)]
-READS: dict[str, tuple[CellType, dict[str, str]]] = {
+READS: dict[str, tuple[CollectedType, dict[str, str]]] = {
     "sku": ("string", {"kind": "attribute", "attribute": "data-sku"}),
     "name": ("string", {"kind": "text", "selector": "h2"}),
     "price": ("number", {"kind": "text", "selector": ".price"}),
@@ -55,7 +55,7 @@ def page(lamps: Sequence[tuple[str, str, float]] = LAMPS) -> str:
 def suggested(
     markup: str,
     rows: Sequence[Sequence[Scalar]] = LAMPS,
-    reads: dict[str, tuple[CellType, dict[str, str]]] = READS,
+    reads: dict[str, tuple[CollectedType, dict[str, str]]] = READS,
     *,
     cut: bool = False,
     unread: bool = False,
@@ -67,7 +67,7 @@ def suggested(
 def stopped(
     markup: str,
     rows: Sequence[Sequence[Scalar]],
-    reads: dict[str, tuple[CellType, dict[str, str]]],
+    reads: dict[str, tuple[CollectedType, dict[str, str]]],
     *,
     cut: bool = False,
     unread: bool = False,
@@ -178,7 +178,7 @@ def test_a_part_that_begins_within_a_table_is_read_as_one() -> None:
 
 WORDS = [f"{at:x}z" for at in range(8_000)]
 PIECE = 64 * 1024
-HOSTILE: dict[str, tuple[str, Sequence[Scalar], CellType]] = {
+HOSTILE: dict[str, tuple[str, Sequence[Scalar], CollectedType]] = {
     "one value everywhere": ("<p>abc" * 9_000, ["abc", "xyz"], "string"),
     "many values": ("".join(f"<p>{word}" for word in WORDS), WORDS, "string"),
     "values below many elements": (

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.notices.list import as_json
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.messages.addresses import predicate
@@ -22,6 +21,7 @@ from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, pa
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import subscriptions
+from livedata.services.notices.shown import as_json
 from livedata.store.notices import Subscription
 from livedata.worker.delivery import apprise_message
 

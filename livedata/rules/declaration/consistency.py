@@ -13,7 +13,7 @@ from livedata.extraction import selectors
 from livedata.extraction.derived_names import DERIVED, is_derived
 from livedata.messages.addresses import predicate
 from livedata.messages.request import format_choices, format_value, invalid, nearest
-from livedata.model.dataset import CellType
+from livedata.model.dataset import CollectedType
 from livedata.model.errors import Detail
 from livedata.model.recipe import numbered_url
 from livedata.model.source import NextLink, SourceKey, UrlPattern
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Only the shape: a name may not look like an id, of whichever version of UUID.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_COLLECTED_TYPES = get_args(CellType)
+_COLLECTED_TYPES = get_args(CollectedType)
 
 
 def check(declared: CreateDataset, targets: TargetPolicy) -> None:

@@ -39,3 +39,10 @@ def parse_span(text: str) -> Micros:
             "weeks such as 30m, 12h, 2d or 1w"
         )
     return Micros(seconds * 1_000_000)
+
+
+def format_span(span: Micros) -> str:
+    """A span of time as a person writes it, in the largest unit that says it whole."""
+    seconds = span // 1_000_000
+    unit = next(unit for unit in "wdhm" if seconds % _UNITS[unit] == 0)
+    return f"{seconds // _UNITS[unit]}{unit}"

@@ -1,0 +1,38 @@
+"""The address of each page, once for all tests that visit all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from livedata.model import ids
+from livedata.services import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from livedata.model.ids import DatasetId
+    from livedata.store.database.store import Store
+
+ALONE = ("/", "/usage")
+"""The pages of an owner that belong to no dataset."""
+OF_A_DATASET = ("", "/changes", "/runs")
+"""The pages of a dataset but for those of its rows and Runs."""
+
+
+def of_datasets(store: Store, owner: str) -> Iterator[tuple[DatasetId, tuple[str, ...]]]:
+    """Each dataset of an owner, and its pages."""
+    for dataset in queries.datasets(store, owner, 100):
+        path = f"/datasets/{dataset['id']}"
+        raw = ids.DatasetId(ids.raw_id(dataset["id"]))
+        yield raw, tuple(f"{path}{more}" for more in OF_A_DATASET)
+
+
+def of_rows(store: Store, owner: str, dataset: DatasetId) -> list[str]:
+    """The pages of the rows of a dataset, by their keys."""
+    rows = sorted(queries.rows(store, owner, dataset, 1_000)[0], key=lambda row: row["rowKey"])
+    return [f"/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}" for row in rows]
+
+
+def of_runs(store: Store, owner: str, dataset: DatasetId) -> list[str]:
+    """The pages of the Runs of a dataset."""
+    return [f"/runs/{run['id']}" for run in queries.runs(store, owner, dataset, 100)]
