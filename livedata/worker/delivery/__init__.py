@@ -1,1 +1,1 @@
-"""Delivers what notices tell: by webhook, by a command, and as mail and chat."""
+"""Delivers what notices tell: a module for each channel, and the courier that chooses one."""
