@@ -17,6 +17,7 @@ GROUPS = (
     "soak",
     "serve",
     "pages",
+    "moments",
     "workers",
     "postgres",
 )

@@ -47,6 +47,10 @@ _DATASET: Table = {
         "Export the rows of dataset D in the order in which Runs found them.",
         "livedata.cli.dataset.export:export",
     ),
+    "diff": (
+        "Show what became of the table of dataset D between two moments, or up to now.",
+        "livedata.cli.dataset.diff:diff",
+    ),
     "import": (
         "Import the dataset of an archive that livedata dataset export --archive has written.",
         "livedata.cli.dataset.import_archive:read_archive",
@@ -110,7 +114,7 @@ _RUNS: Table = {
 
 _ROWS: Table = {
     "list": (
-        "List the rows of dataset D as they are now, the latest updated first.",
+        "List the rows of dataset D as they are now, or at WHEN, the latest updated first.",
         "livedata.cli.rows.list:list_rows",
     ),
     "show": (

@@ -144,6 +144,11 @@ def since_option(what: str) -> Callable[[Any], Any]:
     return click.option("--since", metavar="TIME", callback=_parse_since, help=what)
 
 
+def at_option(what: str) -> Callable[[Any], Any]:
+    """Make ``--at``, which takes a moment in the history of a dataset."""
+    return click.option("--at", "when", metavar="WHEN", help=what)
+
+
 def _parse_since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> int | None:

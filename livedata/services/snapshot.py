@@ -1,16 +1,18 @@
-"""A whole dataset as one read transaction sees it: rows and history that fit each other."""
+"""A whole table as one read transaction sees it: rows and history that fit each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import orjson
 from msgspec import Struct
 
+from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Change, ChangePage, Row
-from livedata.store import datasets, feed
+from livedata.services.moments import Moment, find_moment
+from livedata.store import datasets, feed, moments
 from livedata.store import rows as row_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -19,27 +21,49 @@ from livedata.store.datasets import DatasetRef
 PAGE = 500
 
 
-class DatasetSnapshot(Struct, frozen=True):
-    """The rows and the changes in their orders; both are read while the transaction lasts."""
+class TableSnapshot(Struct, frozen=True):
+    """A table at a moment; rows and changes are read while the transaction lasts.
 
+    `columns` are those of then, `rows` stand in the order in which Runs found them, and `changes`
+    are those that led to them.
+    """
+
+    moment: Moment
+    columns: Sequence[Column]
     rows: Iterator[Row]
     changes: Iterator[Change]
 
 
 @contextmanager
-def snapshot(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[DatasetSnapshot]:
-    """The rows and changes of a dataset at one moment. Raises NotFound."""
+def snapshot(
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    when: str | None = None,
+    zone: str = "UTC",
+) -> Iterator[TableSnapshot]:
+    """The table of a dataset as it is, or as it was at WHEN.
+
+    Raises NotFound, and Invalid if WHEN is no moment of the dataset.
+    """
     with db.reading() as reader:
         dataset = datasets.ref(reader, owner, dataset_id)
-        rows = row_store.in_order(reader, dataset_id, dataset.fields)
-        yield DatasetSnapshot(rows, _changes(reader, dataset))
+        moment = find_moment(reader, dataset, when, zone)
+        fields = moments.fields_at(reader, dataset, moment.sequence)
+        if moment.sequence == dataset.head:
+            # With when each row was seen last, which no revision says.
+            rows = row_store.in_order(reader, dataset_id, fields)
+        else:
+            rows = moments.rows_at(reader, dataset_id, fields, moment.sequence)
+        changes = _changes(reader, dataset, moment.sequence)
+        yield TableSnapshot(moment, [*fields.columns.values()], rows, changes)
 
 
-def _changes(reader: Reader, dataset: DatasetRef) -> Iterator[Change]:
+def _changes(reader: Reader, dataset: DatasetRef, through: int) -> Iterator[Change]:
     # Page by page: the history of a large dataset does not fit into memory at once.
     after: int | None = 0
     while after is not None:
-        window = feed.RevisionFilter(after, dataset.head, PAGE)
+        window = feed.RevisionFilter(after, through, PAGE)
         page: ChangePage = orjson.loads(feed.page(reader, dataset.id, dataset.fields, window))
         yield from page["data"]
         after = page["nextAfter"]

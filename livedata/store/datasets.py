@@ -19,7 +19,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import COLUMNS, Fields, dump, fields_of
+from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert
 from livedata.store.recipes import add_recipe, add_schema
 
@@ -271,7 +271,9 @@ def _not_found() -> NotFound:
 
 
 def _ref(row: Row) -> DatasetRef:
-    return DatasetRef(row[0], row[1], row[2], fields_of(row[3], row[4]))
+    return DatasetRef(
+        row[0], row[1], row[2], fields_of(FIELD_IDS.load(row[3]), COLUMNS.load(row[4]))
+    )
 
 
 def _dataset(row: Row) -> Dataset:

@@ -122,6 +122,12 @@ def all_ids(reader: Reader, owner: OwnerName) -> list[RunId]:
     return [row[0] for row in rows]
 
 
+def of_dataset(reader: Reader, dataset: DatasetId) -> list[RunId]:
+    """Every Run of a dataset."""
+    rows = reader.rows("SELECT id FROM runs WHERE dataset_id = :dataset", dataset=dataset)
+    return [row[0] for row in rows]
+
+
 def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
     """The (stop, facts) that a Run stored at its end; both empty while it is open."""
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from frictionless import Package, validate
 
-from livedata.services import queries
+from livedata.store import rows
 from tests.made import ITEMS, make_dataset, take
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_a_package_that_breaks_off_is_not_there(
     livedata: Shell, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(store, make_dataset(store), ITEMS)
-    monkeypatch.setattr(queries, "every_row", lambda *_: iter([None]))
+    monkeypatch.setattr(rows, "in_order", lambda *_: iter([None]))
     folder = tmp_path / "exports"
     folder.mkdir()
     with pytest.raises(TypeError):

@@ -7,14 +7,16 @@ from pathlib import Path
 import click
 
 from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import CommandContext, at_option, common_options
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
 from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
+from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.messages.templates import plural
+from livedata.model.dataset import Dataset
 from livedata.services import queries
 from livedata.services.archive import export_archive
 from livedata.services.snapshot import snapshot
@@ -49,6 +51,7 @@ _WITHOUT_TIMES = {
     help="Write observedAt and updatedAt too, in CSV and JSON lines: when a row's page was read "
     "last, and when the row last changed.",
 )
+@at_option("The rows as they were then: a moment with its zone, a day, a sequence, a Run's id.")
 @click.option(
     "--archive",
     metavar="FILE",
@@ -64,6 +67,7 @@ def export(
     output: Path | None,
     present: bool,
     times: bool,
+    when: str | None,
     archive: Path | None,
     force: bool,
 ) -> None:
@@ -78,7 +82,7 @@ def export(
     --force.
     """
     if archive is not None:
-        _check_alone("--archive", "file_format", "output", "present", "times")
+        _check_alone("--archive", "file_format", "output", "present", "times", "when")
         _write_archive(ctx, name, archive, force=force)
         return
     # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
@@ -88,7 +92,9 @@ def export(
         )
     if times and file_format in _WITHOUT_TIMES:
         raise click.UsageError(f"--times is for csv and jsonl: {_WITHOUT_TIMES[file_format]}.")
-    _export_rows(ctx, name, file_format, output, present=present, times=times, force=force)
+    _export_rows(
+        ctx, name, file_format, output, present=present, times=times, when=when, force=force
+    )
 
 
 def _check_alone(option: str, *others: str) -> None:
@@ -97,8 +103,8 @@ def _check_alone(option: str, *others: str) -> None:
     given = click.core.ParameterSource.COMMANDLINE
     if any(context.get_parameter_source(other) is given for other in others):
         raise click.UsageError(
-            f"{option} writes the whole dataset: give it without --format, -o, --present and "
-            "--times."
+            f"{option} writes the whole dataset: give it without --format, -o, --present, "
+            "--times and --at."
         )
 
 
@@ -110,6 +116,7 @@ def _export_rows(
     *,
     present: bool,
     times: bool,
+    when: str | None,
     force: bool,
 ) -> None:
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
@@ -117,23 +124,23 @@ def _export_rows(
     if output is not None:
         check = check_package if file_format == "datapackage" else check_output
         check(output, force=force)
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         dataset = queries.dataset(db, ctx.owner, dataset_id)
-        if file_format == "sqlite" and output is not None:
-            # Rows and history are read in one transaction, so that they agree.
-            with snapshot(db, ctx.owner, dataset_id) as history:
-                count = write_sqlite(history, dataset["columns"], output, present=present)
-        else:
-            # Rows pass one by one: no table is too large for the memory.
-            rows = queries.every_row(db, ctx.owner, dataset_id)
-            wanted = (row for row in rows if not present or row["presence"] == "present")
-            if file_format == "datapackage" and output is not None:
-                count = write_package(wanted, dataset, output)
+        # Rows pass one by one: no table is too large for the memory.
+        with snapshot(db, ctx.owner, dataset_id, when, ctx.settings.timezone) as table:
+            if file_format == "sqlite" and output is not None:
+                count = write_sqlite(table, output, present=present)
             else:
-                as_lines = "jsonl" if ctx.json else file_format
-                writer = RowWriter(as_lines, dataset["columns"], times=times)
-                count = writer.write(wanted, output)
+                wanted = (row for row in table.rows if not present or row["presence"] == "present")
+                if file_format == "datapackage" and output is not None:
+                    described: Dataset = {**dataset, "columns": [*table.columns]}
+                    count = write_package(wanted, described, output)
+                else:
+                    as_lines = "jsonl" if ctx.json else file_format
+                    writer = RowWriter(as_lines, table.columns, times=times)
+                    count = writer.write(wanted, output)
+    print_moment(table.moment)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")
 

@@ -13,22 +13,20 @@ if TYPE_CHECKING:
 
     from livedata.model.dataset import Column
     from livedata.model.row import Change, Row, Scalar
-    from livedata.services.snapshot import DatasetSnapshot
+    from livedata.services.snapshot import TableSnapshot
 
 BEFORE = ("rowKey", "status", "presence")
 AFTER = ("sourceUrl", "observedAt", "updatedAt")
 
 
-def write_sqlite(
-    snapshot: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
-) -> int:
+def write_sqlite(snapshot: TableSnapshot, output: Path, *, present: bool) -> int:
     """Write tables ``rows`` and ``changes``; the file appears under its name when complete.
 
     Returns how many rows it has.
     """
     with whole_file(output) as part, export_file(part) as file:
-        keys = _write_rows(file, snapshot.rows, columns, present=present)
-        _write_changes(file, snapshot.changes, columns, keys)
+        keys = _write_rows(file, snapshot.rows, snapshot.columns, present=present)
+        _write_changes(file, snapshot.changes, snapshot.columns, keys)
     return len(keys)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
+from typing import NamedTuple
 
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import on_terminal
@@ -11,6 +12,7 @@ from livedata.cli.output.tables import SHORT, fit, fit_key
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column
 from livedata.model.row import Change, ChangePage
+from livedata.services.moments import RowDiff
 
 _BELOW = " " * 8
 """What stands before a cell that has no place behind the key of its row."""
@@ -29,30 +31,68 @@ def print_lines(page: ChangePage) -> None:
     print_painted("\n".join(lines))
 
 
+def print_differences(differences: Sequence[RowDiff]) -> None:
+    """Print what became of each row between two moments."""
+    width = get_terminal_size().columns if on_terminal() else None
+    print_painted("\n".join(_difference(difference, width) for difference in differences))
+
+
+def _difference(difference: RowDiff, width: int | None) -> str:
+    kind, changed = difference["kind"], difference["changed"]
+    if kind == "new":
+        values = [format_cell(name, cell["after"]) for name, cell in changed.items()]
+        # All that a new row says stands together: nothing of it is beside what was before.
+        cells: list[Sequence[str]] = [(", ".join(values),)]
+    else:
+        cells = [_changed(name, cell["before"], cell["after"]) for name, cell in changed.items()]
+    row = _Line(f"{kind:<7}", kind, format_value(difference["row"]), width)
+    return row.write(cells)
+
+
 def _line(change: Change, columns: Mapping[str, Column], width: int | None) -> str:
     """Write a revision; in a pipe, without a `width`, as one line with all of it."""
     kind = change["kind"] + (" by hand" if change["origin"] == "user" else "")
     moment = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}"
     cells = [_pieces(change, field, columns[field]["name"]) for field in change["changedFieldIds"]]
-    told = ", ".join(" ".join(pieces) for pieces in cells)
-    key = " / ".join(_key(change, columns))
-    start = f"{moment}  {paint(f'{kind:<8}', change['kind'])}"
-    taken = len(f"{moment}  {kind:<8}  ")
-    if width is None or taken + len(f"{key}  {told}") <= width:
-        return "  ".join([start, key, *([told] if told else [])])
-    if change["before"] is None:
-        # A new row needs one line: its key says already which it is.
-        others = [field for field in change["changedFieldIds"] if not columns[field]["key"]]
-        told = ", ".join(format_cell(columns[f]["name"], change["data"].get(f)) for f in others)
-        cells = [(told,)] if told else []
-    room = width - len(_BELOW)
-    below = [text for pieces in cells for text in _broken(pieces, room)]
-    return "\n".join(
-        [
-            f"{start}  {fit_key(key, max(width - taken, SHORT))}",
-            *(f"{_BELOW}{fit(text, room)}" for text in below),
-        ]
+    row = _Line(
+        f"{kind:<8}", change["kind"], " / ".join(_key(change, columns)), width, f"{moment}  "
     )
+    if change["before"] is not None:
+        return row.write(cells)
+    # A new row needs one line: its key says already which it is.
+    others = [field for field in change["changedFieldIds"] if not columns[field]["key"]]
+    told = ", ".join(format_cell(columns[f]["name"], change["data"].get(f)) for f in others)
+    return row.write(cells, below=[(told,)] if told else [])
+
+
+class _Line(NamedTuple):
+    """What a line begins with: words of some width, the kind in its colour, and the row."""
+
+    words: str
+    kind: str
+    key: str
+    width: int | None
+    moment: str = ""
+
+    def write(
+        self, cells: Sequence[Sequence[str]], below: Sequence[Sequence[str]] | None = None
+    ) -> str:
+        """Write the cells behind the row; without room below it, or what stands for them there."""
+        told = ", ".join(" ".join(pieces) for pieces in cells)
+        start = f"{self.moment}{paint(self.words, self.kind)}"
+        taken = len(f"{self.moment}{self.words}  ")
+        if self.width is None or taken + len(f"{self.key}  {told}") <= self.width:
+            return "  ".join([start, self.key, *([told] if told else [])])
+        room = self.width - len(_BELOW)
+        lines = [
+            text for pieces in (cells if below is None else below) for text in _broken(pieces, room)
+        ]
+        return "\n".join(
+            [
+                f"{start}  {fit_key(self.key, max(self.width - taken, SHORT))}",
+                *(f"{_BELOW}{fit(text, room)}" for text in lines),
+            ]
+        )
 
 
 def _broken(pieces: Sequence[str], room: int) -> Sequence[str]:

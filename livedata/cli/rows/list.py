@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from heapq import nlargest
+from operator import itemgetter
+from typing import NamedTuple
 
 import click
 
 from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options, limit_option, since_option
+from livedata.cli.context import (
+    CommandContext,
+    at_option,
+    common_options,
+    limit_option,
+    since_option,
+)
+from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import on_terminal, print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import EMPTY, Value, format_timestamp, format_value
@@ -20,6 +30,7 @@ from livedata.model.row import Row, RowDetail, RowFilter
 from livedata.services import queries
 from livedata.services.overrides import edited_cells
 from livedata.services.overrides import stale as stale_edits
+from livedata.services.snapshot import snapshot
 
 Edited = Mapping[str, Set[str]]
 """Row id -> the columns that are edited by hand."""
@@ -40,6 +51,7 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 @click.option(
     "--unreadable", is_flag=True, help="Only cells of which the site's text could not be read."
 )
+@at_option("The rows as they were then: a moment with its zone, a day, a sequence, a Run's id.")
 @common_options
 def list_rows(
     ctx: CommandContext,
@@ -49,8 +61,9 @@ def list_rows(
     since: Micros | None,
     stale: bool,
     unreadable: bool,
+    when: str | None,
 ) -> None:
-    """List the rows of dataset D as they are now, the latest updated first.
+    """List the rows of dataset D as they are now, or at WHEN, the latest updated first.
 
     Rows of one Run stand in the order of the site.
     """
@@ -58,12 +71,18 @@ def list_rows(
         raise click.UsageError(
             "--stale lists hand edits: --status, --since and --unreadable do not apply."
         )
+    if when is not None and (stale or unreadable):
+        raise click.UsageError(
+            "--stale and --unreadable are about the rows as they are, without --at."
+        )
     if stale:
         _list_stale_edits(ctx, dataset, limit)
         return
     only = RowFilter(since, tuple(dict.fromkeys(status)), unreadable)
     if unreadable:
         list_unreadable(ctx, dataset, limit, only)
+    elif when is not None:
+        _list_rows_at(ctx, dataset, limit, only, when)
     else:
         _list_rows(ctx, dataset, limit, only)
 
@@ -74,6 +93,38 @@ def _list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> N
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
         edited = {} if ctx.json else edited_cells(db, ctx.owner, dataset_id)
+    _print_page(ctx, name, limit, _RowPage(rows, more, columns, edited))
+
+
+def _list_rows_at(ctx: CommandContext, name: str, limit: int, only: RowFilter, when: str) -> None:
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        with snapshot(db, ctx.owner, dataset_id, when, ctx.settings.timezone) as table:
+            matches = (row for row in table.rows if _matches(row, only))
+            # As a listing of today: the latest first, those of one Run in the order of the site.
+            rows = nlargest(limit + 1, matches, key=itemgetter("updatedAt"))
+    print_moment(table.moment)
+    _print_page(ctx, name, limit, _RowPage(rows[:limit], len(rows) > limit, table.columns, {}))
+
+
+def _matches(row: Row, only: RowFilter) -> bool:
+    has_status = not only.statuses or row["status"] in only.statuses
+    return has_status and (
+        only.since is None or ids.parse_timestamp(row["updatedAt"]) >= only.since
+    )
+
+
+class _RowPage(NamedTuple):
+    """The rows of a listing, whether there are more, their columns, and what was edited by hand."""
+
+    rows: Sequence[Row]
+    more: bool
+    columns: Sequence[Column]
+    edited: Edited
+
+
+def _print_page(ctx: CommandContext, name: str, limit: int, page: _RowPage) -> None:
+    rows, more, columns, edited = page
     if ctx.json:
         print_json(rows)
     elif rows:

@@ -106,14 +106,16 @@ class Fields(Struct, frozen=True):
         return f"{item}/{self.names[self.quoted[position]]}"
 
 
-def fields_of(field_ids: str, columns: str) -> Fields:
-    """The fields of a dataset from its two stored columns."""
-    ids = FIELD_IDS.load(field_ids)
+def fields_of(ids: Sequence[str], columns: Sequence[Column]) -> Fields:
+    """The fields of a dataset: their ids by position, and its columns in the order of people.
+
+    Ids of later columns are left out: their values stand behind all others.
+    """
     # Two lists, because people may reorder columns, while stored values keep their positions.
-    by_id = {column["id"]: column for column in COLUMNS.load(columns)}
-    placed = [by_id[field] for field in ids]
+    by_id = {column["id"]: column for column in columns}
+    placed = [by_id[field] for field in ids if field in by_id]
     return Fields(
-        ids,
+        [column["id"] for column in placed],
         by_id,
         [column["name"] for column in placed],
         [column["ownership"] == "collected" for column in placed],

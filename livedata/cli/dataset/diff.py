@@ -1,0 +1,51 @@
+"""``dataset diff``: what became of a table between two moments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
+from livedata.cli.output.change_lines import print_differences
+from livedata.cli.output.moment_notes import print_moment
+from livedata.cli.output.streams import print_json, print_message
+from livedata.messages.templates import plural
+from livedata.services import moments, queries
+from livedata.services.moments import RowDiff
+
+
+@click.command()
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.argument("since", metavar="WHEN")
+@click.argument("until", metavar="[WHEN]", required=False)
+@common_options
+def diff(ctx: CommandContext, name: str, since: str, until: str | None) -> None:
+    """Show what became of the table of dataset D between two moments, or up to now.
+
+    WHEN is a moment with its zone (2026-03-01T08:00:00Z), a day (2026-03-01: its end in
+    LIVEDATA_TIMEZONE), a sequence, or the id of a Run. There is a line for each row that is new,
+    gone, back or changed, net: what came and went between does not show.
+    """
+    with ctx.reading() as db:
+        dataset = queries.find_dataset(db, ctx.owner, name)
+        told = moments.diff(db, ctx.owner, dataset, since, until, ctx.settings.timezone)
+    print_moment(told.since)
+    print_moment(told.until)
+    if ctx.json:
+        print_json(told.rows)
+        return
+    if told.rows:
+        print_differences(told.rows)
+    print_message(_summary(told.rows))
+
+
+def _summary(differences: Sequence[RowDiff]) -> str:
+    """How many rows differ, by what became of them."""
+    if not differences:
+        return "Nothing differs."
+    counts = Counter(difference["kind"] for difference in differences)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    return f"{plural(len(differences), 'row')} differ: {kinds}."

@@ -1,0 +1,199 @@
+"""The table of a dataset at another moment, and what became of it between two (rules 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import zip_longest
+from typing import Final, Literal, TypedDict
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.errors import Detail, Invalid
+from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.row import Scalar
+from livedata.store import datasets, feed, moments, runs, shown_rows
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
+from livedata.store.moments import RowBetween
+
+_DIGITS: Final = 18
+_SHORT: Final = 60
+_NEVER: Final = Micros(2**62)
+"""Later than any moment that a clock shows."""
+DiffKind = Literal["new", "gone", "back", "changed"]
+
+
+class Moment(Struct, frozen=True):
+    """Where a moment lies in the history of a dataset: after the revision `sequence`, 0 for none.
+
+    `is_to_come` says that it lies in the future, so that `sequence` is the head.
+    """
+
+    given: str
+    sequence: int
+    is_to_come: bool = False
+
+
+class CellDiff(TypedDict):
+    """A cell at two moments."""
+
+    before: Scalar
+    after: Scalar
+
+
+class RowDiff(TypedDict):
+    """What became of a row: its key, and by the name of the column the cells that differ."""
+
+    kind: DiffKind
+    row: str
+    changed: dict[str, CellDiff]
+
+
+class TableDiff(Struct, frozen=True):
+    """What became of a table between two moments, row by row."""
+
+    since: Moment
+    until: Moment
+    rows: Sequence[RowDiff]
+
+
+def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str) -> Moment:
+    """Where WHEN lies in the history of a dataset; without one, at its head.
+
+    WHEN is a moment with its zone, a day (its end in `zone`), a sequence, or the id of a Run of the
+    dataset. Raises Invalid if it is nothing of these, or a sequence past the head.
+    """
+    if when is None:
+        return Moment("now", dataset.head)
+    if when.isascii() and when.isdigit():
+        return _at_sequence(dataset, when)
+    end = _end_of_day(when, zone) or _instant(when)
+    if end is None:
+        return Moment(when, _after_run(reader, dataset, when))
+    return Moment(when, feed.last_before(reader, dataset.id, end), end > reader.now())
+
+
+def diff(
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    since: str,
+    until: str | None,
+    zone: str,
+) -> TableDiff:
+    """What became of the table of a dataset between two moments, net; `until` is now without one.
+
+    What came and went between does not show. Raises NotFound, and Invalid if a moment is none, or
+    the first is later than the second.
+    """
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        first = find_moment(reader, dataset, since, zone)
+        last = find_moment(reader, dataset, until, zone)
+        if first.sequence > last.sequence:
+            raise _wrong(f"{since} is later than {until}: write the earlier moment first.")
+        return TableDiff(first, last, _differences(reader, dataset, first, last))
+
+
+def _at_sequence(dataset: DatasetRef, when: str) -> Moment:
+    # A number of thousands of digits is none that Python reads.
+    if len(when) > _DIGITS or int(when) > dataset.head:
+        raise _wrong(
+            f"The sequence {_short(when)} is past the head of {dataset.name!r}, which is "
+            f"{dataset.head}."
+        )
+    return Moment(when, int(when))
+
+
+def _end_of_day(when: str, zone: str) -> Micros | None:
+    """The moment at which a day ends; None if it is no day."""
+    try:
+        day = date.fromisoformat(when)
+        local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
+        following = datetime.combine(day + timedelta(days=1), time(), local)
+        return ids.microseconds(following)
+    except OverflowError:
+        return _NEVER
+    except ValueError:
+        return None
+
+
+def _instant(when: str) -> Micros | None:
+    """The first moment after one that is written with its zone; None if it is none."""
+    try:
+        return Micros(ids.parse_timestamp(when) + 1)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _after_run(reader: Reader, dataset: DatasetRef, when: str) -> int:
+    """The sequence at which a Run of the dataset left the table."""
+    matches = [
+        run for run in runs.of_dataset(reader, dataset.id) if ids.matches_either_end(when, run)
+    ]
+    if not matches:
+        raise _wrong(
+            f"{_short(when)!r} is no moment: write a date and time with its zone "
+            "(2026-03-01T08:00:00Z), a day (2026-03-01), a sequence (120) or the id of a Run of "
+            f"{dataset.name!r}."
+        )
+    if len(matches) > 1:
+        raise _wrong(f"{when!r} is the beginning of {len(matches)} Run ids; write more of it.")
+    first, last = feed.of_run(reader, dataset.id, matches[0])
+    if first <= last:
+        return last
+    _, _, completed = runs.times(reader, matches[0])
+    # A Run that wrote nothing left the table as it was when it ended.
+    return (
+        dataset.head
+        if completed is None
+        else feed.last_before(reader, dataset.id, Micros(completed + 1))
+    )
+
+
+def _differences(reader: Reader, dataset: DatasetRef, first: Moment, last: Moment) -> list[RowDiff]:
+    then = moments.fields_at(reader, dataset, first.sequence)
+    now = moments.fields_at(reader, dataset, last.sequence)
+    stored = list(moments.differences(reader, dataset.id, first.sequence, last.sequence))
+    names = shown_rows.aliases(reader, dataset.id, [difference.key for difference in stored])
+    # Values have the same places in both, and one has more columns.
+    columns = max((then.names, now.names), key=len)
+    told = (
+        _difference(difference, names.get(difference.key, difference.key), columns)
+        for difference in stored
+    )
+    return [difference for difference in told if difference is not None]
+
+
+def _difference(row: RowBetween, name: str, columns: Sequence[str]) -> RowDiff | None:
+    """What became of a row; None if it came and went, or is as it was."""
+    before = row.before or []
+    cells = {
+        column: CellDiff(before=was, after=now)
+        for column, was, now in zip_longest(columns, before, row.after)
+        if was != now
+    }
+    kind = _kind(row)
+    if kind is None or (kind == "changed" and not cells):
+        return None
+    return {"kind": kind, "row": name, "changed": cells}
+
+
+def _kind(row: RowBetween) -> DiffKind | None:
+    if row.before is None:
+        return "new" if row.is_there else None
+    if row.was_there == row.is_there:
+        return "changed"
+    return "back" if row.is_there else "gone"
+
+
+def _short(when: str) -> str:
+    return when if len(when) <= _SHORT else f"{when[:_SHORT]}…"
+
+
+def _wrong(sentence: str) -> Invalid:
+    return Invalid(sentence, (Detail("at", sentence, is_predicate=False),))
