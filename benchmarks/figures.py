@@ -131,6 +131,7 @@ def figures(modules: Sequence[Module], root: Path = ROOT) -> Iterator[Figure]:
     yield _counted("siblings in circles", house.siblings_in_circles(root), most=0)
     yield _counted("questions for the kind", house.questions_of_kind(root), most=0)
     yield _counted("names with several meanings", house.shared_names(root), most=0)
+    yield _counted("locals that say nothing", house.vague_locals(root), most=0)
 
 
 def reading() -> Figure:

@@ -32,6 +32,8 @@ REASONS: Mapping[str, str] = {
 }
 """Why a module is below 40 lines with fewer than two importers, if not by what it is."""
 SHOWN = 3
+VAGUE = frozenset({"at", "found", "one"})
+"""Names of locals that say nothing of what they hold."""
 
 Graph = Mapping[str, set[str]]
 
@@ -129,6 +131,33 @@ def shared_names(root: Path) -> Iterator[str]:
     for name, where in sorted(places.items()):
         if len(where) > 1:
             yield f"{name}: {', '.join(where)}"
+
+
+def vague_locals(root: Path) -> Iterator[str]:
+    """Parameters and locals whose name says that something is there, and not what."""
+    for module in modules_of(root).values():
+        bound = {
+            place
+            for function in ast.walk(ast.parse(module.text))
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for node in ast.walk(function)
+            if (place := _bound(node)) is not None
+        }
+        for line, _, name in sorted(bound):
+            if name in VAGUE:
+                yield f"{module.path}:{line}: {name}"
+
+
+def _bound(node: ast.AST) -> tuple[int, int, str] | None:
+    """Where a node binds a name, if it does."""
+    match node:
+        case (
+            ast.Name(id=str(name), ctx=ast.Store(), lineno=int(line), col_offset=int(column))
+            | ast.arg(arg=str(name), lineno=int(line), col_offset=int(column))
+            | ast.MatchAs(name=str(name), lineno=int(line), col_offset=int(column))
+        ):
+            return line, column, name
+    return None
 
 
 def transactions_of_runs() -> dict[str, int]:

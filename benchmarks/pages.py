@@ -57,7 +57,7 @@ def signed_in(api: Api, home: Path) -> Client:
 
 
 def _cookies(headers: Message) -> str:
-    return "; ".join(one.partition(";")[0] for one in headers.get_all("Set-Cookie", []))
+    return "; ".join(cookie.partition(";")[0] for cookie in headers.get_all("Set-Cookie", []))
 
 
 def pages(api: Api) -> Mapping[str, str]:

@@ -36,23 +36,25 @@ WORDS = " of words that say nothing of makers"
 def pages() -> list[PageText]:
     """Pages of 60,000 characters each."""
     return [
-        page(f"https://makers.example/{number}", "\n".join(_line(number, at) for at in range(ROWS)))
+        page(
+            f"https://makers.example/{number}", "\n".join(_line(number, row) for row in range(ROWS))
+        )
         for number in range(PAGES)
     ]
 
 
-def _line(number: int, at: int) -> str:
-    maker = (number // 2) * ROWS + at
-    return f"Maker {maker:05} of Bern, founded {1900 + at}{WORDS * 43}"
+def _line(number: int, row: int) -> str:
+    maker = (number // 2) * ROWS + row
+    return f"Maker {maker:05} of Bern, founded {1900 + row}{WORDS * 43}"
 
 
 def answer(message: dict[str, Any]) -> dict[str, Any]:
     """What a model answers: each maker of a window; a long window has more of them."""
     text = message["page"]["text"]
-    found = [line[:36] for line in text.split("\n") if line.startswith("Maker ")]
+    quotes = [line[:36] for line in text.split("\n") if line.startswith("Maker ")]
     rows = [
         row(quote[:11], quote, City=("Bern", quote), Founded=(quote[29:33], quote))
-        for quote in found
+        for quote in quotes
     ]
     return {"rows": rows, "hasMore": len(text) > LONGEST // 2 + 2_000}
 

@@ -96,10 +96,10 @@ def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     row = queries.rows(store, owner, dataset, 1)[0][0]["id"]
     pages = [f"/datasets/{named}{more}" for more in (*addresses.OF_A_DATASET, f"/rows/{row}")]
     with store.reading() as reader:
-        found = reader.rows(
+        runs = reader.rows(
             "SELECT id FROM runs WHERE dataset_id = :it ORDER BY queued_at", it=dataset
         )
-    run_ids = [ids.format_uuid(run) for (run,) in found]
+    run_ids = [ids.format_uuid(run) for (run,) in runs]
     return [
         *(*addresses.ALONE, "/sign-in", "/v1/datasets", "/v1/usage", "/healthz"),
         *pages,
@@ -159,7 +159,10 @@ def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
         "new Runs": Ask(f"/v1/datasets/{named}/runs", "POST", bob),
         "sign-in": Ask("/sign-in", "POST", _FORM, b"key=" + b"x" * 60_000),
     }
-    many = [feed, *(_feed(store, _table(store, f"texts {at}", FEW)[0]) for at in range(FEEDS - 1))]
+    many = [
+        feed,
+        *(_feed(store, _table(store, f"texts {number}", FEW)[0]) for number in range(FEEDS - 1)),
+    ]
     return {**{name: (ask,) for name, ask in single.items()}, "feeds": [*map(Ask, many)]}
 
 
@@ -173,7 +176,7 @@ _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def _items(count: int, *, later: bool) -> list[dict[str, Scalar]]:
-    texts = [f"t{at}" for at in range(TEXTS)]
+    texts = [f"t{number}" for number in range(TEXTS)]
     return [
         {"sku": f"K{row}", **dict.fromkeys(texts, hostile(row, later=later))}
         for row in range(count)
@@ -182,7 +185,7 @@ def _items(count: int, *, later: bool) -> list[dict[str, Scalar]]:
 
 def _table(store: Store, name: str = "texts", rows: int = ROWS) -> tuple[ids.DatasetId, str]:
     """A table of long texts that all have changed once; its id, and that of a row."""
-    texts = [{"name": f"t{at}", "type": "string"} for at in range(TEXTS)]
+    texts = [{"name": f"t{number}", "type": "string"} for number in range(TEXTS)]
     dataset = made.make_dataset(store, "bob", name, [made.COLUMNS[0], *texts])
     for later in (False, True):
         made.take(store, dataset, _items(rows, later=later), owner="bob")
@@ -191,7 +194,7 @@ def _table(store: Store, name: str = "texts", rows: int = ROWS) -> tuple[ids.Dat
 
 def _long(store: Store) -> ids.DatasetId:
     """A table of as many texts as a row may have, each as long as it may be."""
-    texts = [f"t{at}" for at in range(LONG_TEXTS)]
+    texts = [f"t{number}" for number in range(LONG_TEXTS)]
     columns = [{"name": name, "type": "string"} for name in texts]
     dataset = made.make_dataset(store, "bob", "long", [made.COLUMNS[0], *columns])
     items = [{"sku": f"K{row}", **dict.fromkeys(texts, "x" * LONGEST)} for row in range(LONG_ROWS)]

@@ -38,8 +38,8 @@ def break_disk() -> None:
     instructions = [
         _instruction(LOAD, CALL),
         *(
-            _instruction(IF_EQUAL, number, then=len(others) - at + 3)
-            for at, number in enumerate(others)
+            _instruction(IF_EQUAL, number, then=len(others) - index + 3)
+            for index, number in enumerate(others)
         ),
         _instruction(IF_EQUAL, write, otherwise=2),
         _instruction(LOAD, FIRST_ARGUMENT),

@@ -183,8 +183,8 @@ def helps(code: str) -> str:
     if code in AS_FAILED:
         return "What helps with that failure."
     families = (each for family, each in OTHERWISE.items() if code.startswith(family))
-    found = remedies_of().get(code) or next(families, ())
-    return " ".join(f"{advice(Remedy(each, _Slots()))}." for each in found)
+    remedy = remedies_of().get(code) or next(families, ())
+    return " ".join(f"{advice(Remedy(each, _Slots()))}." for each in remedy)
 
 
 def error_classes(kind: type[LivedataError] = LivedataError) -> Iterator[type[LivedataError]]:

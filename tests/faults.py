@@ -119,8 +119,8 @@ def drip(seconds_per_byte: float, then: str | bytes = PAGE) -> Handler:
     def handle(request: Request) -> None:
         body = _bytes(then)
         request.raw.write(head(200, _sized(body)))
-        for at in range(len(body)):
-            request.raw.write(body[at : at + 1])
+        for number in range(len(body)):
+            request.raw.write(body[number : number + 1])
             if request.wait(seconds_per_byte):
                 return
 
@@ -206,8 +206,8 @@ def big(size: int) -> Handler:
 
     def handle(request: Request) -> None:
         request.raw.write(head(200, {"Content-Type": HTML, "Content-Length": str(size)}))
-        for at in range(0, size, len(piece)):
-            request.raw.write(piece[: size - at])
+        for number in range(0, size, len(piece)):
+            request.raw.write(piece[: size - number])
 
     return handle
 

@@ -84,7 +84,7 @@ def flat(unit: str, number: int) -> str:
 
 
 def nested(depth: int, inside: str) -> str:
-    opened = "".join(f"<div class=item id=i{at}>" for at in range(depth))
+    opened = "".join(f"<div class=item id=i{number}>" for number in range(depth))
     return f"<!doctype html><main>{opened}{inside}</main>"
 
 
@@ -103,15 +103,15 @@ def reads(page: str, selector: str) -> dict[str, Attack]:
 EMPTY = flat("<i></i>", 43_000)  # 0.3 MB
 DEEP = "<!doctype html>" + "<div>" * 3000 + ITEM.format(id="a") + "<p>x" * 3000
 CLASSES = "<!doctype html><ul>" + ITEM.format(id="a") + f"<p class='{'x y z ' * 700_000}'>x"
-MANY_CLASSES = flat(f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x", 1)
+MANY_CLASSES = flat(f"<p class='{' '.join(f'{number:x}' for number in range(700_000))}'>x", 1)
 NAMES = [f".{letter}{digit}" for letter in "abcdefghijklmnopqrstuvwxyz" for digit in range(10)]
 OF_NAMES = " ".join(name[1:] for name in NAMES)
 CLASSED = flat(f"<p class='{OF_NAMES}'>x", 5_000)
-ATTRIBUTES = flat("<p " + " ".join(f"a{at}=x" for at in range(11_000)) + ">x", 20)
+ATTRIBUTES = flat("<p " + " ".join(f"a{number}=x" for number in range(11_000)) + ">x", 20)
 VALUES = flat("<p title='" + "x" * 4_900 + "'>x", 1_000)
 PARAGRAPHS = flat("<p class='a b'>x", 125_000)
 BLOCKS = flat("<div><p>x</div>", 60_000)
-WIDE = "".join(f"<li class=item id=i{at}><b>x</b>" for at in range(40_000))
+WIDE = "".join(f"<li class=item id=i{number}><b>x</b>" for number in range(40_000))
 
 CHAINS = {
     "stars": reads(EMPTY, chain("*")),
@@ -130,7 +130,7 @@ COMPOUNDS = {
     "parts of one element": (CLASSES, "[class*='x y z x y z q']" * 20),
     "classes of many": (CLASSED, compound(iter(NAMES))),
     "classes of many, reversed": (CLASSED, compound(reversed(NAMES))),
-    "attributes": (ATTRIBUTES, compound(f"[a{at}]" for at in range(10_900, 11_000))),
+    "attributes": (ATTRIBUTES, compound(f"[a{number}]" for number in range(10_900, 11_000))),
     "a long part": (VALUES, f"[title*={'x' * 480}y]"),
     "a long end": (VALUES, f"[title$={'x' * 480}y]"),
     "a long value": (VALUES, f"[title={'x' * 480}]"),
@@ -171,7 +171,7 @@ def attacks() -> Iterator[tuple[str, Attack]]:
         yield f"text: {name}", Attack(page, item=".item", fields=(None,))
         yield f"texts: {name}", Attack(page, item=".item", fields=("b", None, "*") * 16)
     for name, text in NUMBERS.items():
-        many = "".join(f"<li class=item id=i{at}><b>{text[:4000]}</b>" for at in range(300))
+        many = "".join(f"<li class=item id=i{number}><b>{text[:4000]}</b>" for number in range(300))
         fields = ("b",) * (MANY - 1)
         yield f"numbers: {name}", Attack(nested(900, f"<b>{text}</b>"), ".item", fields, "number")
         yield f"many numbers: {name}", Attack(many, "li", fields, "number")
@@ -200,9 +200,9 @@ def addresses() -> Iterator[tuple[str, Attack]]:
         inside = f"<a href='{href}'>x</a>"
         yield f"links: {name}", Attack(nested(900, inside), ".item", ("a",) * 49, "string", "href")
     base = f"<base href='http://site.test/{'a/' * 1_500_000}'>"
-    links = base + "".join(f"<li class=item id=i{at}><a href=b>x</a>" for at in range(1000))
+    links = base + "".join(f"<li class=item id=i{number}><a href=b>x</a>" for number in range(1000))
     yield "a base", Attack(links, "li", ("a",) * 49, "string", "href")
-    same = "".join(f"<a href='/?{'a&' * 12_000}a#{at}'>next</a>" for at in range(200))
+    same = "".join(f"<a href='/?{'a&' * 12_000}a#{number}'>next</a>" for number in range(200))
     yield "next links but for the fragment", Attack(flat(same, 1), pagination=link)
     off = flat(f"<a class='{'x ' * 2_000_000}'>next</a>", 1)
     yield "a next link of many classes", Attack(off, pagination=link)
@@ -211,11 +211,13 @@ def addresses() -> Iterator[tuple[str, Attack]]:
 def marks() -> Iterator[tuple[str, Attack]]:
     """Texts that Unicode's normal forms take long for."""
     text = "a" + "\u0301\u0323" * 16_000
-    keys = "".join(f"<li class=item id='{at}{text}'><b>x</b>" for at in range(40))
+    keys = "".join(f"<li class=item id='{number}{text}'><b>x</b>" for number in range(40))
     yield "keys of marks", Attack(keys)
-    links = "".join(f"<li class=item id=i{at}><a href='//{at}{text}/'>x" for at in range(40))
+    links = "".join(
+        f"<li class=item id=i{number}><a href='//{number}{text}/'>x" for number in range(40)
+    )
     yield "links to hosts of marks", Attack(links, fields=("a",), attribute="href")
-    hosts = "".join(f"<a href='//{at}{text}/'>next</a>" for at in range(40))
+    hosts = "".join(f"<a href='//{number}{text}/'>next</a>" for number in range(40))
     follow = {"kind": "next-link", "selector": "a"}
     yield "next links to hosts of marks", Attack(flat(hosts, 1), pagination=follow)
     base = f"<base href='http://{text * 10}/'>"

@@ -138,7 +138,9 @@ def harvest(
     """What a crawl hands over that found `items` on its single page."""
     assert isinstance(recipe, Recipe)  # of selectors: no crawl reads for a question
     records = [_record(recipe, number, item) for number, item in enumerate(items, 1)]
-    matches = [sum(r.texts[at] is not None for r in records) for at in range(len(recipe.fields))]
+    matches = [
+        sum(r.texts[index] is not None for r in records) for index in range(len(recipe.fields))
+    ]
     digest = hashlib.sha256(repr(records).encode()).hexdigest()
     page = PageRead(1, URL, URL, URL, 200, "Shop", digest, ids.now(), records, matches)
     return Harvest([page], ending, attempts=1)
@@ -148,7 +150,7 @@ def _record(recipe: Recipe, number: int, item: Mapping[str, Scalar]) -> Record:
     values = [item.get(field.name) for field in recipe.fields]
     return Record(
         number,
-        row_key([values[at] for at in recipe.key_indexes], composite=recipe.composite),
+        row_key([values[index] for index in recipe.key_indexes], composite=recipe.composite),
         values,
         ["not_found" if value is None else None for value in values],
         [None if value is None else str(value) for value in values],

@@ -30,7 +30,8 @@ def in_items(change: Callable[[str], str], *, each: int = 1) -> Edit:
     def edit(_: Listing, pages: list[ListPage]) -> None:
         for page in pages:
             page.items = [
-                change(item) if at % each == 0 else item for at, item in enumerate(page.items)
+                change(item) if number % each == 0 else item
+                for number, item in enumerate(page.items)
             ]
 
     return edit
@@ -109,8 +110,8 @@ def ids_for_classes(_: Listing, pages: list[ListPage]) -> None:
     """An id of its own for each item in place of the class."""
     for number, page in enumerate(pages):
         page.items = [
-            re.sub(r'\sclass="[^"]*"', f' id="item-{number}-{at}"', item, count=1)
-            for at, item in enumerate(page.items)
+            re.sub(r'\sclass="[^"]*"', f' id="item-{number}-{index}"', item, count=1)
+            for index, item in enumerate(page.items)
         ]
 
 

@@ -67,9 +67,9 @@ def passed_on(request: Request) -> Answer | None:
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     try:
         far.request(request.method, path, headers={**kept, "via": "1.1 test"})
-        found = far.getresponse()
-        headers = {k: v for k, v in found.getheaders() if k.lower() != "transfer-encoding"}
-        return Answer(found.status, found.read(), headers)
+        answer = far.getresponse()
+        headers = {k: v for k, v in answer.getheaders() if k.lower() != "transfer-encoding"}
+        return Answer(answer.status, answer.read(), headers)
     except (OSError, http.client.HTTPException):
         return None
     finally:

@@ -49,9 +49,11 @@ def document() -> Json:
 
 def shown(text: str) -> dict[str, str]:
     """Shape -> the number of the section that has its table, for all shapes that have one."""
-    numbers = [(one.start(), one[1]) for one in _SECTION.finditer(text)]
+    numbers = [(each.start(), each[1]) for each in _SECTION.finditer(text)]
     return {
-        made[2].partition(" beyond ")[0]: [at for start, at in numbers if start < made.start()][-1]
+        made[2].partition(" beyond ")[0]: [
+            number for start, number in numbers if start < made.start()
+        ][-1]
         for made in _MADE.finditer(text)
         if made[1] == "fields"
     }
@@ -74,8 +76,8 @@ def regenerated(text: str, about: Json) -> str:
     return _MADE.sub(lambda made: tables.written(made, _section_of(text, made.start())), text)
 
 
-def _section_of(text: str, at: int) -> str:
-    return [one[1] for one in _SECTION.finditer(text) if one.start() < at][-1]
+def _section_of(text: str, position: int) -> str:
+    return [each[1] for each in _SECTION.finditer(text) if each.start() < position][-1]
 
 
 def _meanings(body: str) -> dict[str, str]:
@@ -120,26 +122,28 @@ class Tables:
 
     def _endpoint(self, name: str, here: str) -> Iterator[str]:
         method, _, path = name.partition(" ")
-        one = self.about["paths"][path][method.lower()]
-        queries = [query for query in one["parameters"] if query["in"] == "query"]
+        endpoint = self.about["paths"][path][method.lower()]
+        queries = [query for query in endpoint["parameters"] if query["in"] == "query"]
         if queries:
             yield from _head("Query", "Type", "Meaning")
             for query in queries:
                 type_ = self._type(query["schema"], here)
                 yield _row(f"`{query['name']}`", type_, query["description"])
             yield ""
-        if "requestBody" in one:
-            yield f"- Body: {self._type(_content(one['requestBody']), here)}."
-        for status, answer in one["responses"].items():
+        if "requestBody" in endpoint:
+            yield f"- Body: {self._type(_content(endpoint['requestBody']), here)}."
+        for status, answer in endpoint["responses"].items():
             if status < "300":
-                unchanged = " 304 if `If-None-Match` names it." if "304" in one["responses"] else ""
+                unchanged = (
+                    " 304 if `If-None-Match` names it." if "304" in endpoint["responses"] else ""
+                )
                 yield f"- {status}: {self._type(_content(answer), here)}.{unchanged}"
-        yield f"- Errors: {', '.join(s for s in one['responses'] if s >= '400')}."
+        yield f"- Errors: {', '.join(s for s in endpoint['responses'] if s >= '400')}."
 
     def _statuses(self) -> Iterator[str]:
         known: dict[str, tuple[str, list[str]]] = {}
-        for name, one in self._endpoints():
-            for status, answer in one["responses"].items():
+        for name, each in self._endpoints():
+            for status, answer in each["responses"].items():
                 known.setdefault(status, (answer["description"], []))[1].append(name)
         everywhere = len(list(self._endpoints()))
         yield from _head("Status", "Meaning", "Endpoints")
@@ -149,8 +153,8 @@ class Tables:
 
     def _limits(self) -> Iterator[str]:
         yield from _head("Subject", "Limit")
-        for name, one in self._endpoints():
-            for query in one["parameters"]:
+        for name, each in self._endpoints():
+            for query in each["parameters"]:
                 if _bounded(query["schema"]):
                     yield _row(f"`{name}`, `{query['name']}`", self._type(query["schema"]))
         for name, shape in self._shapes.items():
@@ -160,8 +164,8 @@ class Tables:
 
     def _endpoints(self) -> Iterator[tuple[str, Json]]:
         for path, methods in self.about["paths"].items():
-            for method, one in methods.items():
-                yield f"{method.upper()} {path}", one
+            for method, each in methods.items():
+                yield f"{method.upper()} {path}", each
 
     def _type(self, schema: Json, here: str | None = None) -> str:
         """A schema in words; shapes of other sections than `here` with their section."""
@@ -185,10 +189,10 @@ class Tables:
         if "const" in schema:
             return f"`{schema['const']}`"
         if "enum" in schema:
-            return _either([f"`{one}`" for one in schema["enum"]])
+            return _either([f"`{item}`" for item in schema["enum"]])
         for several in ("oneOf", "anyOf"):
             if several in schema:
-                return _either([self._type(one, here) for one in schema[several]])
+                return _either([self._type(item, here) for item in schema[several]])
         if not isinstance(schema.get("type", ""), str):
             return _either(schema["type"])
         if schema.get("type") == "array":
@@ -233,7 +237,7 @@ def _is_id(schema: Json) -> bool:
 
 def _either(kinds: Sequence[str]) -> str:
     """The kinds as alternatives; whole numbers are numbers too."""
-    some = [one for one in dict.fromkeys(kinds) if one != "integer" or "number" not in kinds]
+    some = [each for each in dict.fromkeys(kinds) if each != "integer" or "number" not in kinds]
     if len(some) == 2 and some[1] == "null" and "," in some[0]:
         some.reverse()
     return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} or {some[-1]}"
@@ -250,7 +254,7 @@ def _bound(low: int | None, high: int | None, what: str) -> str:
 def _bounded(schema: Json) -> bool:
     """Whether something says how much there may be, be it one level further in."""
     inner = [schema, *schema.get("anyOf", ()), schema.get("items", {})]
-    return any(high in one for one in inner for _, high, _ in _BOUNDS)
+    return any(high in each for each in inner for _, high, _ in _BOUNDS)
 
 
 def main() -> None:

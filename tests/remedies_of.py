@@ -44,9 +44,9 @@ class _Module:
                 if beside is None:
                     continue
                 first, others = beside
-                found = [remedy for other in others for remedy in self._remedies(other, local)]
+                result = [remedy for other in others for remedy in self._remedies(other, local)]
                 for code in _codes(first, local, name):
-                    yield code, found
+                    yield code, result
 
     def calls(self, name: str) -> Iterator[list[str]]:
         """The texts that a function or class of a name is called with, if the first is one."""
@@ -102,20 +102,20 @@ def _beside(node: ast.AST) -> tuple[ast.AST, list[ast.AST]] | None:
 
 def _assigned(scope: ast.AST) -> Mapping[str, list[ast.AST]]:
     """What the names of a function are set to."""
-    found: defaultdict[str, list[ast.AST]] = defaultdict(list)
+    assigned: defaultdict[str, list[ast.AST]] = defaultdict(list)
     if isinstance(scope, ast.FunctionDef):
         for node in ast.walk(scope):
             if isinstance(node, ast.Assign):
-                _assign(found, node.targets[0], node.value)
-    return found
+                _assign(assigned, node.targets[0], node.value)
+    return assigned
 
 
-def _assign(found: defaultdict[str, list[ast.AST]], target: ast.AST, value: ast.AST) -> None:
+def _assign(assigned: defaultdict[str, list[ast.AST]], target: ast.AST, value: ast.AST) -> None:
     if isinstance(target, ast.Name):
-        found[target.id].append(value)
+        assigned[target.id].append(value)
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         for each, its in zip(target.elts, value.elts, strict=True):
-            _assign(found, each, its)
+            _assign(assigned, each, its)
 
 
 def _codes(node: ast.AST, local: Mapping[str, list[ast.AST]], name: str) -> Iterator[str]:
@@ -149,15 +149,15 @@ def _texts(node: ast.AST) -> Iterator[str]:
 def remedies_of() -> Mapping[str, list[str]]:
     """Code -> the codes of what may help, the best first."""
     modules = [_Module(file) for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))]
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    result: defaultdict[str, list[str]] = defaultdict(list)
     for code, remedies in [each for module in modules for each in module.attached()]:
         prefix, _, name = code.partition("*")
         if not name:
-            _add(found[code], remedies)
+            _add(result[code], remedies)
             continue
         for words in (words for module in modules for words in module.calls(name)):
-            _add(found[f"{prefix}{words[0]}"], [*remedies, *(set(words[1:]) & REMEDIES.keys())])
-    return found
+            _add(result[f"{prefix}{words[0]}"], [*remedies, *(set(words[1:]) & REMEDIES.keys())])
+    return result
 
 
 def _add(known: list[str], remedies: list[str]) -> None:

@@ -102,15 +102,19 @@ def _written(value: Described | Archived) -> str:
 
 def _described(table: Table) -> Described:
     said = {column.name: _said(column) for column in table.columns}
-    shapes = {name: at["shape"] for name, at in said.items() if "shape" in at}
+    shapes = {name: number["shape"] for name, number in said.items() if "shape" in number}
     return Described(
         name=table.name,
         key=table.primary_key.columns[0].name,
         json={name: _shape(shape) for name, shape in shapes.items()},
         compressed=tuple(name for name in shapes if said[name].get("compressed")),
-        packed={name: _place(at["unpack"]) for name, at in said.items() if "unpack" in at},
-        versions={name: at["version_of"] for name, at in said.items() if "version_of" in at},
-        moments=tuple(name for name, at in said.items() if "moment" in at),
+        packed={
+            name: _place(number["unpack"]) for name, number in said.items() if "unpack" in number
+        },
+        versions={
+            name: number["version_of"] for name, number in said.items() if "version_of" in number
+        },
+        moments=tuple(name for name, number in said.items() if "moment" in number),
         unique=tuple(sorted(_unique(table))),
         archived=_archived(table),
         research=bool(table.info.get("research")),

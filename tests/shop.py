@@ -38,7 +38,7 @@ def shop(
     end_marker: bool = True,
 ) -> dict[str, str]:
     """The listing as path -> page: ``/page/1.html`` and on, and ``/``, which is page 1 again."""
-    shelves = [items[at : at + per_page] for at in range(0, len(items), per_page)] or [()]
+    shelves = [items[index : index + per_page] for index in range(0, len(items), per_page)] or [()]
     last = len(shelves)
     pages = {}
     for number, shelf in enumerate(shelves, 1):
@@ -86,10 +86,10 @@ def some_items(n: int, *, seed: int = 0) -> list[Item]:
     chance = random.Random(seed)
     return [
         Item(
-            sku=f"S{at:04}",
-            name=f"{chance.choice(KINDS)} {chance.choice(THINGS)} {100 + at}",
+            sku=f"S{number:04}",
+            name=f"{chance.choice(KINDS)} {chance.choice(THINGS)} {100 + number}",
             price=f"£{chance.randrange(1, 200)}.{chance.choice(('00', '49', '50', '95', '99'))}",
             stock=chance.choice(("in stock", "in stock", "in stock", "out of stock")),
         )
-        for at in range(n)
+        for number in range(n)
     ]

@@ -260,9 +260,9 @@ class Site:
         for path, body in bodies.items():
             self.page(path, body)
 
-    def folder(self, folder: Path, at: str = "/") -> None:
+    def folder(self, folder: Path, path: str = "/") -> None:
         """Serve the files of a folder, index.html for a path that ends in a slash."""
-        self._folders[at.rstrip("/") + "/"] = folder
+        self._folders[path.rstrip("/") + "/"] = folder
 
     def route(self, path: str, handler: Handler) -> None:
         """Let a handler answer a path; when it returns None the connection is closed."""
@@ -298,9 +298,9 @@ class Site:
 
     def _file(self, request: Request) -> Answer:
         path = unquote(request.path)
-        for at in sorted(self._folders, key=len, reverse=True):
-            if path.startswith(at):
-                file = find(self._folders[at], path.removeprefix(at))
+        for number in sorted(self._folders, key=len, reverse=True):
+            if path.startswith(number):
+                file = find(self._folders[number], path.removeprefix(number))
                 return served(file) if file else not_found()
         return not_found()
 

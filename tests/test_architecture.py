@@ -385,9 +385,9 @@ def _module(root: Path, file: Path) -> Module:
     package = ".".join(parts[:-1])
     name = package if parts[-1] == "__init__" else ".".join(parts)
     text = file.read_text()
-    found = Imports(package)
+    imports = Imports(package)
     tree = ast.parse(text)
-    found.visit(tree)
+    imports.visit(tree)
     strings: list[ast.Constant] = []
     functions: list[Function] = []
     # Once for all rules: to walk the whole house takes a second.
@@ -398,7 +398,7 @@ def _module(root: Path, file: Path) -> Module:
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             functions.append(Function(node.name, node.lineno, length))
     path = str(file.relative_to(root))
-    return Module(name, path, text, tuple(found.found), tuple(strings), tuple(functions))
+    return Module(name, path, text, tuple(imports.found), tuple(strings), tuple(functions))
 
 
 def floor_of(name: str) -> str | None:
@@ -436,11 +436,11 @@ def upward(root: Path) -> Iterator[str]:
     for module in modules.values():
         own = module.floor or ""
         allowed = BELOW.get(own, set()) | DOORS_OF_SPIDERS.get(module.name, set()) | {own}
-        for one in module.imports:
-            if one.name.partition(".")[0] in PACKAGES:
-                above = floor_of(target(modules, one.name) or one.name)
+        for imported in module.imports:
+            if imported.name.partition(".")[0] in PACKAGES:
+                above = floor_of(target(modules, imported.name) or imported.name)
                 if above not in allowed:
-                    yield f"{module.path}:{one.line}: {own} imports {one.name} ({above})"
+                    yield f"{module.path}:{imported.line}: {own} imports {imported.name} ({above})"
 
 
 def sideways(root: Path) -> Iterator[str]:
@@ -450,12 +450,12 @@ def sideways(root: Path) -> Iterator[str]:
         own = room_of(module.name)
         if own is None:
             continue
-        for one in module.imports:
-            other = room_of(target(modules, one.name) or one.name)
+        for imported in module.imports:
+            other = room_of(target(modules, imported.name) or imported.name)
             if other in {None, own} or floor_of(other or "") != module.floor:
                 continue
             if other not in ROOMS_BELOW[own]:
-                yield f"{module.path}:{one.line}: {own} imports {one.name}"
+                yield f"{module.path}:{imported.line}: {own} imports {imported.name}"
 
 
 def room_of(name: str) -> str | None:
@@ -466,14 +466,15 @@ def room_of(name: str) -> str | None:
 def strangers(root: Path) -> Iterator[str]:
     """Imports of a library outside the one place that may know it."""
     for module in house(root).values():
-        for one in module.imports:
-            library = one.name.partition(".")[0]
+        for imported in module.imports:
+            library = imported.name.partition(".")[0]
             homes = ONLY_IN.get(library)
             if homes is not None and not within(module.name, *homes):
                 known = " and ".join(homes)
-                yield f"{module.path}:{one.line}: imports {one.name}, which only {known} knows"
+                place = f"{module.path}:{imported.line}"
+                yield f"{place}: imports {imported.name}, which only {known} knows"
             if library in NOWHERE:
-                yield f"{module.path}:{one.line}: imports {one.name}: {NOWHERE[library]}"
+                yield f"{module.path}:{imported.line}: imports {imported.name}: {NOWHERE[library]}"
 
 
 def spoken(root: Path) -> Iterator[str]:
@@ -509,8 +510,8 @@ def _reached(modules: Mapping[str, Module], start: str) -> Iterator[str]:
     waiting = [start]
     while waiting:
         here = waiting.pop()
-        for one in modules[here].imports:
-            there = target(modules, one.name)
+        for each in modules[here].imports:
+            there = target(modules, each.name)
             # A package that names its own modules in __init__ reaches itself by name only.
             if there is not None and there != here and there not in seen:
                 seen.add(there)
@@ -557,9 +558,9 @@ def _at_start(modules: Mapping[str, Module], name: str) -> Iterator[str]:
     above = name.rpartition(".")[0]
     if above:
         yield above
-    for one in modules[name].imports:
-        if one.at_start:
-            yield target(modules, one.name) or one.name
+    for each in modules[name].imports:
+        if each.at_start:
+            yield target(modules, each.name) or each.name
 
 
 def worded(root: Path) -> Iterator[str]:
@@ -716,7 +717,7 @@ def test_every_name_in_the_lists_of_this_test_is_there() -> None:
 def test_every_door_of_the_crawler_uses_each_floor_that_it_is_granted() -> None:
     modules = house(ROOT)
     for name, granted in DOORS_OF_SPIDERS.items():
-        used = {floor_of(target(modules, one.name) or "") for one in modules[name].imports}
+        used = {floor_of(target(modules, each.name) or "") for each in modules[name].imports}
         assert granted <= used, name
 
 

@@ -34,9 +34,9 @@ def imported() -> Mapping[str, frozenset[str]]:
     arrows: dict[str, set[str]] = {word: set() for word in words.values()}
     for module in modules.values():
         for each in module.imports:
-            found = modules.get(target(modules, each.name) or "")
-            if found is not None and {module.floor, found.floor} <= words.keys():
-                arrows[words[module.floor or ""]].add(words[found.floor or ""])
+            origin = modules.get(target(modules, each.name) or "")
+            if origin is not None and {module.floor, origin.floor} <= words.keys():
+                arrows[words[module.floor or ""]].add(words[origin.floor or ""])
     return {word: frozenset(others - {word}) for word, others in arrows.items()}
 
 
@@ -50,7 +50,9 @@ def picture(text: str) -> list[list[str]]:
 def untrue(text: str) -> Iterator[str]:
     """What the picture and the table of floors say that is not so, or leave out."""
     lines = picture(text)
-    levels = {short(name): at for at, line in reversed([*enumerate(lines)]) for name in line}
+    levels = {
+        short(name): number for number, line in reversed([*enumerate(lines)]) for name in line
+    }
     rows = {short(name): set(re.findall(r"\w+", words)) for name, words, _ in ROW.findall(text)}
     for place, named in (
         ("picture", [name for line in lines for name in line]),

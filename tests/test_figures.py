@@ -108,6 +108,21 @@ async def f():
 """
 
 
+VAGUE = """
+FOUND = next(one for one in (1, 2))
+
+class Page:
+    at: int
+
+    async def f(self, found: int):
+        async def g(at=None): ...
+        match self.f(at=self.at):
+            case [one, {"found": _}]: ...
+        return [lambda one: at for at, found_at in ()]
+"""
+"""Five locals that say nothing, and what is none: a field, a keyword, a key."""
+
+
 @pytest.fixture
 def planted(tmp_path: Path) -> dict[str, Figure]:
     """The figures of a house in which there is one of each that a bound forbids."""
@@ -117,6 +132,7 @@ def planted(tmp_path: Path) -> dict[str, Figure]:
         "livedata/services/kinds/research.py": QUESTIONS,
         "livedata/services/wishes.py": LATE,
         "livedata/services/wished.py": "class Wish: ...\nclass _Bare: ...\n" + "\n" * 40,
+        "livedata/services/said.py": VAGUE + "\n" * 40,
         "livedata/services/wide.py": "class _Bare: ...\nclass Wishes:\n    class Wish: ..."
         + "\n" * 40,
         "livedata/store/migrations/versions/0001.py": "class Wish: ...",
@@ -165,6 +181,16 @@ def planted(tmp_path: Path) -> dict[str, Figure]:
             ["Wish: livedata/services/wished.py:1, livedata/services/wishes.py:7"],
         ),
         (
+            "locals that say nothing",
+            [
+                "livedata/services/said.py:7: found",
+                "livedata/services/said.py:8: at",
+                "livedata/services/said.py:10: one",
+                "livedata/services/said.py:11: one",
+                "livedata/services/said.py:11: at",
+            ],
+        ),
+        (
             "modules below 40 lines",
             [
                 "livedata/services/commit.py: 16 lines, imported by nobody",
@@ -192,7 +218,7 @@ def test_a_figure_lists_the_places_that_it_counts(
     planted: dict[str, Figure], name: str, places: list[str]
 ) -> None:
     assert sorted(planted[name].places) == sorted(places)
-    assert planted[name].value == (10 if name == "files" else len(places))
+    assert planted[name].value == (11 if name == "files" else len(places))
 
 
 def test_the_page_of_a_run_keeps_its_bound() -> None:

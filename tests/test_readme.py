@@ -37,9 +37,9 @@ def blocks(text: str, language: str) -> list[str]:
 
 def marked(marker: str) -> str:
     """The one command line of the block below a marker of the README."""
-    found = re.search(rf"^<!-- {marker} -->\n```sh\n(.+)\n```$", README.read_text(), re.MULTILINE)
-    assert found, f"the README has no block of one line below <!-- {marker} -->"
-    return found[1]
+    match = re.search(rf"^<!-- {marker} -->\n```sh\n(.+)\n```$", README.read_text(), re.MULTILINE)
+    assert match, f"the README has no block of one line below <!-- {marker} -->"
+    return match[1]
 
 
 def command_lines(text: str) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _wrong_words(command: click.Command, words: list[str]) -> str | None:
 
 
 def _wrong_count(command: click.Command, operands: int) -> str | None:
-    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
     many = any(argument.nargs == -1 for argument in arguments)
     if operands > len(arguments) and not many:
         return f"{command.name} takes no more than {len(arguments)} words"
@@ -166,8 +166,8 @@ def test_every_command_line_names_what_there_is(page: Path) -> None:
 
 
 def test_the_command_lines_of_the_readme_are_found() -> None:
-    found = {words[0] for line in command_lines(README.read_text()) for words in calls(line)}
-    assert {"demo", "init", "preview", "dataset", "run", "rows", "changes", "check"} <= found
+    commands = {words[0] for line in command_lines(README.read_text()) for words in calls(line)}
+    assert {"demo", "init", "preview", "dataset", "run", "rows", "changes", "check"} <= commands
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_no_file_cites_what_the_repository_does_not_hold() -> None:
     ("text", "expected"),
     [
         ("(interface 2.12)", {("interface", "2.12")}),
-        ("Interface 2.2, 2.3 and 4.1.", {("interface", one) for one in ("2.2", "2.3", "4.1")}),
+        ("Interface 2.2, 2.3 and 4.1.", {("interface", each) for each in ("2.2", "2.3", "4.1")}),
         ("rules 5.11 to\n    5.16; interface 9", {*cited("rules 5.11, 5.16"), ("interface", "9")}),
         ("4xx means no rules, 5xx that nothing may be read", set()),
         ("the interface takes 3", set()),

@@ -110,7 +110,7 @@ def test_a_folder_is_served_but_nothing_outside(site: Site, tmp_path: Path) -> N
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     site.folder(folder)
-    site.folder(folder / "sub", at="/files")
+    site.folder(folder / "sub", path="/files")
     assert get(site, "/")[2] == b"<p>home</p>"
     assert get(site, "/?q=1")[2] == b"<p>home</p>"
     for path in ("/sub/a%20b.txt", "/files/a%20b.txt"):

@@ -52,12 +52,12 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     port, text = str(free_port()), TUTORIAL.read_text(encoding="utf-8")
     blocks = [(kind, body.replace("8000", port)) for kind, body in BLOCK.findall(text)]
     printed = typed([body for kind, body in blocks if kind == "sh"], tmp_path)
-    at, missing = -1, []
+    place, missing = -1, []
     for kind, body in blocks:
-        at += kind == "sh"
+        place += kind == "sh"
         if kind:
             continue
-        real = [*map(alike, printed[at])]
+        real = [*map(alike, printed[place])]
         missing += [line for line in map(alike, body.splitlines()) if line not in {"...", *real}]
     assert missing == []
     assert not [line for lines in printed for line in lines if line.startswith(("Error", "bash"))]

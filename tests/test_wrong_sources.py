@@ -232,9 +232,9 @@ def test_a_wrong_source_is_refused_at_its_line(
 ) -> None:
     path = tmp_path / "source.toml"
     error = _refused(path, _edited(edited, text))
-    at = {detail.path: detail.message for detail in error.details}
-    assert at[place].startswith(f"{path}:{line}: {place}")
-    assert words in at[place]
+    position = {detail.path: detail.message for detail in error.details}
+    assert position[place].startswith(f"{path}:{line}: {place}")
+    assert words in position[place]
     assert error.message.startswith(error.details[0].message)
 
 

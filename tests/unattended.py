@@ -87,7 +87,10 @@ class Sites:
     def put(self, dataset: str) -> None:
         """Put the pages of a dataset on every site."""
         for number in range(1, PAGES + 1):
-            items = [Item(f"S{at}", f"Thing {at}", "1") for at in range(number * 5, number * 5 + 5)]
+            items = [
+                Item(f"S{index}", f"Thing {index}", "1")
+                for index in range(number * 5, number * 5 + 5)
+            ]
             following = f"/{dataset}/{number + 1}" if number < PAGES else None
             body = page(number, items, following, end=number == PAGES)
             self.site.route(f"/{dataset}/{number}", Answering(self, dataset, body))

@@ -116,12 +116,12 @@ class Page:
         """What links are relative to: the first ``base`` with an href, else the page's URL."""
         base = self.tree.css_first("base[href]")
         written = "" if base is None else base.attributes.get("href") or ""
-        found = None if len(written) > MAX_CELL else _joined(self.url, written)
-        if found is None or found.lower().startswith(("data:", "javascript:")):
+        joined = None if len(written) > MAX_CELL else _joined(self.url, written)
+        if joined is None or joined.lower().startswith(("data:", "javascript:")):
             return self.url
-        if len(found) > MAX_CELL:  # it would stand in front of each link
+        if len(joined) > MAX_CELL:  # it would stand in front of each link
             return self.url
-        return found
+        return joined
 
     @cached_property
     def title(self) -> str | None:
@@ -222,7 +222,7 @@ def decode(body: bytes, content_type: str | None) -> str:
 
 
 def _in_slices(body: bytes, name: str) -> Iterator[str]:
-    slices = (body[at : at + _SLICE] for at in range(0, len(body), _SLICE))
+    slices = (body[offset : offset + _SLICE] for offset in range(0, len(body), _SLICE))
     if name in _ONE_BYTE:
         # With a character for each byte nothing is an error: Python takes long for each of them.
         table = bytes(range(256)).decode(name, "replace")
@@ -276,8 +276,8 @@ def has_long_host(url: str) -> bool:
 
 
 def _resolve(base: str, written: str) -> str:
-    found = _joined(base, written)
-    return written if found is None else found
+    joined = _joined(base, written)
+    return written if joined is None else joined
 
 
 def _joined(base: str, written: str) -> str | None:

@@ -181,8 +181,8 @@ class _Walk:
         """Add a text of the page; whether there is no room for all of it."""
         if not self._pre or self._cell:
             return self._add_words(content)
-        for at, line in enumerate(content.split("\n")):
-            if at:
+        for number, line in enumerate(content.split("\n")):
+            if number:
                 self._break(min(self._breaks + 1, 2))
             if self._add_words(line):
                 return True

@@ -110,41 +110,43 @@ class Extractor:
         values: list[Scalar] = []
         reasons: list[MissingReason | None] = []
         texts: list[str | None] = []
-        for at, (_, selector) in enumerate(self.reads):
+        for position, (_, selector) in enumerate(self.reads):
             node = item if selector is None else reading.page.first(selector, item)
-            text, cell = self._cell(reading, at, node)
+            text, cell = self._cell(reading, position, node)
             values.append(cell.value)
             reasons.append(cell.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
             if text:
-                self.gathered[at] += len(text) if text.isascii() else len(text.encode())
+                self.gathered[position] += len(text) if text.isascii() else len(text.encode())
         self.cells += len(values)
-        keys = [values[at] for at in self.key]
-        for at, key_text in zip(self.key, keys, strict=True):
+        keys = [values[position] for position in self.key]
+        for position, key_text in zip(self.key, keys, strict=True):
             # In a key letters and marks are composed, which takes as long as half a node for each.
             if isinstance(key_text, str) and len(key_text) > _LONG and not key_text.isascii():
-                reading.page.work.spend(len(key_text) // 2, (self.reads[at][1] or self.items).text)
+                reading.page.work.spend(
+                    len(key_text) // 2, (self.reads[position][1] or self.items).text
+                )
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
 
-    def _cell(self, reading: _Reading, at: int, node: LexborNode | None) -> _Cell:
+    def _cell(self, reading: _Reading, position: int, node: LexborNode | None) -> _Cell:
         """What the field at a position reads of an element."""
-        field, selector = self.reads[at]
+        field, selector = self.reads[position]
         if node is None:
             # HTML says <input disabled>: without an element nothing is known of it.
             return None, read_cell(None, field.type)
-        reading.matches[at] += 1
+        reading.matches[position] += 1
         # Items within each other find the same element, one after the other: it is read once.
-        if node is not reading.nodes[at]:
+        if node is not reading.nodes[position]:
             cell = _read(reading.page, node, field, selector or self.items)
             if cell[0] and len(cell[0]) > _LONG:
-                self._count(reading.page, cell[0], at)
-            reading.nodes[at], reading.cells[at] = node, cell
-        return reading.cells[at]
+                self._count(reading.page, cell[0], position)
+            reading.nodes[position], reading.cells[position] = node, cell
+        return reading.cells[position]
 
-    def _count(self, page: Page, text: str, at: int) -> None:
+    def _count(self, page: Page, text: str, position: int) -> None:
         """Count the work that a long text takes."""
-        field, selector = self.reads[at]
+        field, selector = self.reads[position]
         # Numbers are looked for in many ways, so that they take longer.
         characters = 1 if field.type == "number" else 8
         page.work.spend(len(text) // characters, (selector or self.items).text)

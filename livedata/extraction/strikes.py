@@ -46,14 +46,19 @@ class Strikes:
             tag in _TAGS
             or any(map(_CLASS.fullmatch, names))
             or any(
-                one.tag in {None, tag} and names.issuperset(one.classes) for one in self._subjects
+                subject.tag in {None, tag} and names.issuperset(subject.classes)
+                for subject in self._subjects
             )
         )
 
 
 def by_style(css: str) -> bool | None:
     """Whether declarations draw a line through their element; None if they say nothing of it."""
-    said = [match[1] for one in css.split(";") if (match := _DECORATION.match(one)) is not None]
+    said = [
+        match[1]
+        for declaration in css.split(";")
+        if (match := _DECORATION.match(declaration)) is not None
+    ]
     return LINE in said[-1] if said else None
 
 
@@ -64,6 +69,6 @@ def _rules(sheets: Iterable[str]) -> Iterator[SelectorSubject]:
             before, _, declared = block.rpartition("{")
             selectors = re.split("[{;]", before)[-1]
             if len(selectors) <= _LONGEST and by_style(declared):
-                for one in subjects(selectors):
-                    if one.sure and not one.ids and not one.is_any:
-                        yield one
+                for subject in subjects(selectors):
+                    if subject.sure and not subject.ids and not subject.is_any:
+                        yield subject

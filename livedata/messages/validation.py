@@ -130,8 +130,8 @@ def _place(shape: type[Shape], wrong: ErrorDetails) -> tuple[Path, type[Shape]]:
             kind = _properties(kind).get(str(step))
     if wrong["type"].startswith("union_tag"):
         path.append("kind")
-    at = wrong.get("ctx", {}).get("at")
-    return (*path, at) if at else tuple(path), owner
+    inner = wrong.get("ctx", {}).get("at")
+    return (*path, inner) if inner else tuple(path), owner
 
 
 def _bare(kind: Any) -> Any:

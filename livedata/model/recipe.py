@@ -142,7 +142,7 @@ def _fields(
     declared: Sequence[Mapping[str, Any]], columns: Sequence[Column]
 ) -> tuple[RecipeField, ...]:
     # By name: a source names its fields, and names of columns never change, unlike labels.
-    placed = {column["name"]: (at, column) for at, column in enumerate(columns)}
+    placed = {column["name"]: (index, column) for index, column in enumerate(columns)}
     return tuple(
         RecipeField(
             id=column["id"],

@@ -46,28 +46,28 @@ def show(dataset: str) -> Response:
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
     shown = queries.dataset(g.db, owner, raw)
     wish = _wish(request.args, shown)
-    found = table_page(g.db, owner, raw, wish)
+    table = table_page(g.db, owner, raw, wish)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
     # The cells of the key stand in the row's key already, but for the names that research found.
     columns = [
         column
         for column in shown["columns"]
-        if not column["key"] or any(line.alias for line in found.lines)
+        if not column["key"] or any(line.alias for line in table.lines)
     ]
     return page(
         "table.html",
         data=lambda: {
-            "data": full_rows(g.db, owner, raw, found.lines),
+            "data": full_rows(g.db, owner, raw, table.lines),
             "dataset": shown,
             "lastRuns": ends,
             **fires,
         },
         dataset=shown,
         wish=wish,
-        found=found,
+        table=table,
         labels=[(column["id"], column["label"]) for column in columns],
-        body=body(found.lines, columns, request.path),
+        body=body(table.lines, columns, request.path),
         statuses=STATUSES,
         only=ONLY,
         strip=strip(ends),
@@ -75,7 +75,7 @@ def show(dataset: str) -> Response:
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
         export=Subject(owner, shown["name"]).command("dataset export", shown["name"]),
-        more=address(after=json.encode(found.end).decode()) if found.end else None,
+        more=address(after=json.encode(table.end).decode()) if table.end else None,
         **fires,
     )
 

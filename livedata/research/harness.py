@@ -82,10 +82,10 @@ class _Run:
             recipe, self._cost = planned.recipe, planned.cost
         results: Sequence[SearchResult] = ()
         if not recipe.urls:
-            found = await search(recipe, self._ports, self._journal)
-            if found.problem is not None:
-                return self.ended(_Stop("search_failed", found.problem))
-            results = found.results
+            answers = await search(recipe, self._ports, self._journal)
+            if answers.problem is not None:
+                return self.ended(_Stop("search_failed", answers.problem))
+            results = answers.results
         sources = in_order(recipe, self._memory.rows, results)
         visits = [Visit(number, source) for number, source in enumerate(sources, 1)]
         stop = await self._read(recipe, visits)

@@ -103,9 +103,9 @@ def request_digest(*asked: object) -> str:
 
 def outcome_digest(rows: Sequence[ResearchedRow], facts: Iterable[ResearchFact]) -> str:
     """The digest of rows and facts, without ids and times, in whichever order facts came."""
-    found = [_described(row) for row in rows]
+    described = [_described(row) for row in rows]
     told = sorted(msgspec.json.encode(_told(fact)) for fact in facts if fact.stage != "output")
-    return sha256(b"\n".join([*(msgspec.json.encode(row) for row in found), *told])).hexdigest()
+    return sha256(b"\n".join([*(msgspec.json.encode(row) for row in described), *told])).hexdigest()
 
 
 def _described(row: ResearchedRow) -> list[object]:

@@ -101,7 +101,9 @@ def add_records(
 def index_fields(writer: Writer, dataset: DatasetId, width: int) -> None:
     """Index the revisions of a dataset by the fields that they changed, so many as it has."""
     places = range(min(width, MOST_FIELDS))
-    positions = ({"position": at, "bit": 1 << at, "dataset": dataset} for at in places)
+    positions = (
+        {"position": position, "bit": 1 << position, "dataset": dataset} for position in places
+    )
     writer.many(_INDEX_FIELD, positions)
 
 

@@ -296,5 +296,7 @@ def _index_fields(
 ) -> None:
     """Index the revisions after a sequence by the fields that they changed."""
     which = {"dataset": context.dataset, "after": after}
-    fields = ({**which, "position": at, "bit": 1 << at} for at in sorted(positions))
+    fields = (
+        {**which, "position": position, "bit": 1 << position} for position in sorted(positions)
+    )
     writer.many(_INDEX_FIELD, fields)

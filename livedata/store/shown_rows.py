@@ -140,9 +140,9 @@ def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[s
     if not named:
         return {}
     sql = f"SELECT id, row_key FROM rows WHERE id IN ({placed})"  # noqa: S608  (our names)
-    found: dict[bytes, str] = dict(reader.rows(sql, **named))
-    called = aliases(reader, dataset, list(found.values()))
-    return {format_uuid(row): called.get(key, key) for row, key in found.items()}
+    keys: dict[bytes, str] = dict(reader.rows(sql, **named))
+    called = aliases(reader, dataset, list(keys.values()))
+    return {format_uuid(row): called.get(key, key) for row, key in keys.items()}
 
 
 def aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str, str]:
@@ -189,9 +189,13 @@ def _was(fields: Fields, changed: int, was: str | None, before: str | None) -> d
     positions = _positions(changed)
     if was is not None:
         values = VALUES.load(was)
-        return {fields.ids[at]: value for at, value in zip(positions, values, strict=True)}
+        return {
+            fields.ids[position]: value for position, value in zip(positions, values, strict=True)
+        }
     values = VALUES.load(before) if before is not None else []
-    return {fields.ids[at]: values[at] for at in positions if at < len(values)}
+    return {
+        fields.ids[position]: values[position] for position in positions if position < len(values)
+    }
 
 
 @lru_cache(maxsize=64)  # the rows that one Run changed have few masks

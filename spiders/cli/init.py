@@ -134,12 +134,12 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
             _report_nothing(ctx, wanted, look)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wanted, look.lists)
-        found = _proposal(wanted, look.lists, chosen)
-        if isinstance(found, str):
-            _give_template(ctx, wanted, found, look.lists)
+        proposal = _proposal(wanted, look.lists, chosen)
+        if isinstance(proposal, str):
+            _give_template(ctx, wanted, proposal, look.lists)
             end_process(3, engine)
         name = _name(look.lists.survey.page.title or "", url)
-        proposed = engine.run(Prover(engine, fetching, url, render, name).prove(found))
+        proposed = engine.run(Prover(engine, fetching, url, render, name).prove(proposal))
     _report(ctx, wanted, look.lists, chosen, proposed)
     end_process(0 if proposed.ready else 3, engine)
 
@@ -185,12 +185,12 @@ def _proposal(wanted: Wanted, lists: Lists, number: int) -> ProposedList | str:
     """What is proposed of a list; or why nothing is, as a sentence."""
     seen = lists.seen[number - 1]
     try:
-        found = propose(lists, seen)
+        proposal = propose(lists, seen)
     except TooMuchWork as exceeded:
         return too_much(wanted.url, exceeded.selector)
-    if not found.columns:
+    if not proposal.columns:
         return nothing_differs(seen.selector)
-    return _only(found, wanted.columns) if wanted.columns else found
+    return _only(proposal, wanted.columns) if wanted.columns else proposal
 
 
 def _name(title: str, url: str) -> str:
@@ -208,15 +208,15 @@ def _name(title: str, url: str) -> str:
     return named or host
 
 
-def _only(found: ProposedList, names: Sequence[str]) -> ProposedList:
+def _only(proposal: ProposedList, names: Sequence[str]) -> ProposedList:
     """The list with the columns that a person names, and no other."""
-    known = [column.name for column in found.columns]
+    known = [column.name for column in proposal.columns]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise click.UsageError(
             f"--columns: the list has no {unknown[0]!r}; it has {', '.join(known)}."
         )
-    return found.only(names)
+    return proposal.only(names)
 
 
 def _report(

@@ -31,9 +31,9 @@ _WORDS: Final = 60
 
 def why_not_ready(proposed: Proposed) -> str:
     """Why a Run would not take a source over."""
-    if proposed.found.count > MOST_RECORDS:
+    if proposed.proposal.count > MOST_RECORDS:
         return (
-            f"The page has {proposed.found.count:,} records and a Run takes at most "
+            f"The page has {proposed.proposal.count:,} records and a Run takes at most "
             f"{MOST_RECORDS:,}: give the address of a page that shows fewer, such as one category."
         )
     if isinstance(proposed.key, NoKey):
@@ -47,18 +47,18 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
 
     The other lists too, if nobody was asked which one to read.
     """
-    found, trial = proposed.found, proposed.trial
+    proposal, trial = proposed.proposal, proposed.trial
     pagination = proposed.declaration["source"]["pagination"]
-    first = f"{plural(found.count, 'record')} in {found.selector} on the page"
-    if (left_out := lists.seen[number - 1].count - found.count) > 0:
+    first = f"{plural(proposal.count, 'record')} in {proposal.selector} on the page"
+    if (left_out := lists.seen[number - 1].count - proposal.count) > 0:
         first = f"{first}, without {left_out} of another kind"
     if pagination["kind"] != "none":
         others = len(trial.harvest.pages[1].records)
         led = pagination.get("selector") or pagination["pattern"]
         first = f"{first}; {others} other ones on page 2 ({led})"
     print_text(f"{first}.\n\n")
-    names = [column.name for column in found.columns]
-    print_table(names, _first_rows(found))
+    names = [column.name for column in proposal.columns]
+    print_table(names, _first_rows(proposal))
     print_text("\n")
     if not isinstance(proposed.key, NoKey) and trial.records:
         counted = plural(len(trial.records), "record")
@@ -74,23 +74,23 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
 def print_lists(lists: Lists, but: int = 0) -> None:
     """Print the lists of a page, without the one that is read."""
     print_text("\nOther lists on the page, for --list N:\n\n" if but else "Lists on the page:\n\n")
-    shown = [(at, seen) for at, seen in enumerate(lists.seen, 1) if at != but]
+    shown = [(number, seen) for number, seen in enumerate(lists.seen, 1) if number != but]
     print_table(
         ["list", "records", "selector", "begins with"],
-        [[at, seen.count, seen.selector, _begins(lists, at)] for at, seen in shown],
+        [[number, seen.count, seen.selector, _begins(lists, number)] for number, seen in shown],
     )
     print_text("\n")
 
 
 def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
     """What was found, with the declaration and the other lists."""
-    names = [column.name for column in proposed.found.columns]
+    names = [column.name for column in proposed.proposal.columns]
     return {
         "ready": proposed.ready,
         "declaration": proposed.declaration,
         "list": number,
         "lists": _lists_json(lists),
-        "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.found)],
+        "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.proposal)],
         "unsure": list(_doubts(lists, number, proposed)),
         "error": None if proposed.ready else why_not_ready(proposed),
     }
@@ -112,13 +112,13 @@ def nothing_json(lists: Lists | None, why: str) -> dict[str, Any]:
 def _lists_json(lists: Lists) -> list[dict[str, Any]]:
     return [
         {
-            "number": at,
+            "number": number,
             "selector": seen.selector,
             "records": seen.count,
             "score": round(seen.score, 3),
-            "begins": _begins(lists, at),
+            "begins": _begins(lists, number),
         }
-        for at, seen in enumerate(lists.seen, 1)
+        for number, seen in enumerate(lists.seen, 1)
     ]
 
 
@@ -141,9 +141,9 @@ def commented_source(proposed: Proposed, file: str) -> str:
     return f"{head}\n{write_source(proposed.declaration)}"
 
 
-def _first_rows(found: ProposedList) -> list[list[Scalar]]:
+def _first_rows(proposal: ProposedList) -> list[list[Scalar]]:
     """The first rows that say something: of empty ones a person would learn nothing."""
-    rows = (list(row.values) for row in found.rows)
+    rows = (list(row.values) for row in proposal.rows)
     said = (row for row in rows if any(value is not None for value in row))
     return list(islice(said, FIRST_ROWS))
 
@@ -152,14 +152,14 @@ def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
     """What is unsure of a list, and first of all whether it is the one."""
     best = lists.seen[0]
     # Who names another list means that one.
-    for at, seen in enumerate(lists.seen if number == 1 else (), 1):
+    for place, seen in enumerate(lists.seen if number == 1 else (), 1):
         likely = seen.kind is None and seen.score >= LIKELY * best.score
         if likely and not _has_all_of(seen, best):
-            params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
+            params: Params = {"count": seen.count, "selector": seen.selector, "number": place}
             yield doubt_sentence(Problem("lists.alike", params))
             break
-    whole, found = lists.seen[number - 1], proposed.found
-    if (left_out := whole.count - found.count) > _MOST_LEFT_OUT * whole.count:
+    whole, proposal = lists.seen[number - 1], proposed.proposal
+    if (left_out := whole.count - proposal.count) > _MOST_LEFT_OUT * whole.count:
         params = {"count": left_out, "selector": whole.selector}
         yield doubt_sentence(Problem("lists.left_out", params))
     yield from map(doubt_sentence, proposed.doubts)

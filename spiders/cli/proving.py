@@ -43,7 +43,7 @@ class Proposed(Struct, frozen=True):
     `declaration` is in the names of the wire; `key` says why if its records have none.
     """
 
-    found: ProposedList
+    proposal: ProposedList
     declaration: dict[str, Any]
     trial: Trial
     key: Key | NoKey
@@ -70,28 +70,28 @@ class Prover(Struct, frozen=True):
     render: Render
     name: str
 
-    async def prove(self, found: ProposedList) -> Proposed:
+    async def prove(self, proposal: ProposedList) -> Proposed:
         """The source of a list, with the first way to go on that the second page proves."""
         doubts: list[Problem] = []
-        for link in found.following:
+        for link in proposal.following:
             pagination = {"kind": "next-link", "selector": link.selector}
-            trial = await self._tried(found, found.key, pagination)
+            trial = await self._tried(proposal, proposal.key, pagination)
             if _goes_on(trial):
-                return await self._settled(found, pagination, trial, doubts)
+                return await self._settled(proposal, pagination, trial, doubts)
             doubts.append(_unproved(link.url, trial.harvest))
-        if found.numbered is not None:
-            counted = await self._counted(found, found.numbered)
+        if proposal.numbered is not None:
+            counted = await self._counted(proposal, proposal.numbered)
             if counted is not None:
-                return await self._settled(found, *counted, doubts)
-            params: Params = {"pattern": found.numbered.pattern, "last": found.numbered.last}
+                return await self._settled(proposal, *counted, doubts)
+            params: Params = {"pattern": proposal.numbered.pattern, "last": proposal.numbered.last}
             doubts.append(Problem("lists.numbered", params))
-        elif found.elsewhere:
-            doubts.append(Problem("lists.elsewhere", {"address": found.elsewhere}))
-        trial = await self._tried(found, found.key, _SINGLE)
-        return await self._settled(found, _SINGLE, trial, doubts)
+        elif proposal.elsewhere:
+            doubts.append(Problem("lists.elsewhere", {"address": proposal.elsewhere}))
+        trial = await self._tried(proposal, proposal.key, _SINGLE)
+        return await self._settled(proposal, _SINGLE, trial, doubts)
 
     async def _counted(
-        self, found: ProposedList, numbered: NumberedPages
+        self, proposal: ProposedList, numbered: NumberedPages
     ) -> tuple[dict[str, Any], Trial] | None:
         """Pagination by the numbers of pages, if a page past the last one says that it is past."""
         past = await self._glance(numbered.page(numbered.last + _FAR))
@@ -99,15 +99,15 @@ class Prover(Struct, frozen=True):
         first = await self._glance(numbered.page(numbered.start))
         if past is None or second is None or first is None:
             return None
-        for selector in end_selectors(past, [first, second], found.selector):
+        for selector in end_selectors(past, [first, second], proposal.selector):
             pagination = {
                 "kind": "url-pattern",
                 "pattern": numbered.pattern,
                 "startPage": numbered.start,
                 "endSelector": selector,
             }
-            trial = await self._tried(found, found.key, pagination)
-            if _goes_on(trial) and len(trial.harvest.pages[0].records) == len(found.rows):
+            trial = await self._tried(proposal, proposal.key, pagination)
+            if _goes_on(trial) and len(trial.harvest.pages[0].records) == len(proposal.rows):
                 return pagination, trial
         return None
 
@@ -116,34 +116,34 @@ class Prover(Struct, frozen=True):
 
     async def _settled(
         self,
-        found: ProposedList,
+        proposal: ProposedList,
         pagination: Mapping[str, Any],
         trial: Trial,
         doubts: Sequence[Problem],
     ) -> Proposed:
         """The source with the key that the records of all pages have, tried if that is another."""
         first, rows = _rows(trial)
-        key = find_key(found.columns, rows, first) if rows else found.key
-        declaration = self._declared(found, key, rows, pagination)
-        if declaration != self._declared(found, found.key, found.values, pagination):
-            trial = await self._tried(found, key, pagination, rows)
-        return Proposed(found, declaration, trial, key, [*doubts, *_doubts(found, key)])
+        key = find_key(proposal.columns, rows, first) if rows else proposal.key
+        declaration = self._declared(proposal, key, rows, pagination)
+        if declaration != self._declared(proposal, proposal.key, proposal.values, pagination):
+            trial = await self._tried(proposal, key, pagination, rows)
+        return Proposed(proposal, declaration, trial, key, [*doubts, *_doubts(proposal, key)])
 
     async def _tried(
         self,
-        found: ProposedList,
+        proposal: ProposedList,
         key: Key | NoKey,
         pagination: Mapping[str, Any],
         rows: Sequence[Sequence[Scalar]] = (),
     ) -> Trial:
         """A trial of the source with a key; `rows` are all that were read, if not only the page."""
-        declaration = self._declared(found, key, rows or found.values, pagination)
+        declaration = self._declared(proposal, key, rows or proposal.values, pagination)
         recipe = trial_recipe(read(CreateDataset, declaration), self.fetching.targets)
         return await try_out(self.engine, CrawlJob(recipe, self.fetching), _PAGES)
 
     def _declared(
         self,
-        found: ProposedList,
+        proposal: ProposedList,
         key: Key | NoKey,
         rows: Sequence[Sequence[Scalar]],
         pagination: Mapping[str, Any],
@@ -152,7 +152,7 @@ class Prover(Struct, frozen=True):
         url = self.url
         if pagination["kind"] == "url-pattern":
             url = pagination["pattern"].replace("{page}", str(pagination["startPage"]))
-        return declare(self.name, url, self.render, found, key, pagination, rows)
+        return declare(self.name, url, self.render, proposal, key, pagination, rows)
 
 
 def _rows(trial: Trial) -> tuple[int, list[Sequence[Scalar]]]:
@@ -165,9 +165,9 @@ def _rows(trial: Trial) -> tuple[int, list[Sequence[Scalar]]]:
     known: set[tuple[Scalar, ...]] = set()
     first = 0
     for page in trial.harvest.pages:
-        found = [record.values for record in page.records]
-        rows += [values for values in found if tuple(values) not in known]
-        known.update(map(tuple, found))
+        read = [record.values for record in page.records]
+        rows += [values for values in read if tuple(values) not in known]
+        known.update(map(tuple, read))
         first = first or len(rows)
     return first, rows
 
@@ -198,14 +198,14 @@ def _unproved(address: str, harvest: Harvest) -> Problem:
     return Problem("lists.unproved", {"address": address})
 
 
-def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
-    if found.aside:
+def _doubts(proposal: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
+    if proposal.aside:
         yield Problem("lists.aside", {})
-    for selector in found.counters:
+    for selector in proposal.counters:
         yield Problem("lists.counter", {"selector": selector})
-    for selector in found.shifted:
+    for selector in proposal.shifted:
         yield Problem("lists.shifted", {"selector": selector})
-    yield from _doubts_of_columns(found.columns)
+    yield from _doubts_of_columns(proposal.columns)
     if isinstance(key, Key):
         together = " with ".join(key.names)
         for name, parameter in key.passed.items():
@@ -213,9 +213,11 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
             yield Problem("lists.key_moves", moves)
         if not key.sure:
             yield Problem(f"lists.key_{key.standing}", {"names": together})
-    total = len(found.rows)
+    total = len(proposal.rows)
     seldom = [
-        column.name for at, column in enumerate(found.columns) if found.filled(at) < total / 2
+        column.name
+        for position, column in enumerate(proposal.columns)
+        if proposal.filled(position) < total / 2
     ]
     if seldom:
         yield Problem("lists.seldom", {"names": ", no ".join(seldom), "count": total})
@@ -244,7 +246,7 @@ def declare(
     name: str,
     url: str,
     render: Render,
-    found: ProposedList,
+    proposal: ProposedList,
     key: Key | NoKey,
     pagination: Mapping[str, Any],
     rows: Sequence[Sequence[Scalar]] = (),
@@ -255,18 +257,18 @@ def declare(
     have it: of other cells an empty one is no fault, such as the price of what is sold out.
     """
     names = key.names if isinstance(key, Key) else ()
-    keys = names or (found.columns[0].name,)
+    keys = names or (proposal.columns[0].name,)
     composite = len(keys) > 1
-    required = {*names, *titles(found.columns, rows or found.values)}
+    required = {*names, *titles(proposal.columns, rows or proposal.values)}
     return {
         "name": name,
-        "columns": [_column(column, column.name in keys) for column in found.columns],
+        "columns": [_column(column, column.name in keys) for column in proposal.columns],
         "source": {
             "version": 1,
             "url": url,
             "render": render,
-            "itemSelector": found.selector,
-            "fields": [_field(column, column.name in required) for column in found.columns],
+            "itemSelector": proposal.selector,
+            "fields": [_field(column, column.name in required) for column in proposal.columns],
             "identity": {"kind": "composite", "fields": list(keys)}
             if composite
             else {"kind": "source-key", "field": keys[0]},

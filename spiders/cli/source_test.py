@@ -68,18 +68,18 @@ def run_test(ctx: CommandContext, tested: str, folder: Path, update: bool) -> No
         trial = engine.run(try_out(engine, job, pages.limit(recipe)))
     pages.check()
     after = trial.saved_rows
-    found = differences(before, after)
+    diff = differences(before, after)
     if ctx.json:
-        print_json(_json(trial, found))
+        print_json(_json(trial, diff))
     else:
-        _report(trial, found, folder)
+        _report(trial, diff, folder)
     kept = update and _kept(folder, after)
-    if found.any and after.rows and not update:
+    if diff.any and after.rows and not update:
         again = Subject(owner=ctx.owner).command(
             "dataset test", tested, str(folder), options=["--update"]
         )
         print_message(f"If the source is right, keep the rows as they are now: {again}")
-    end_process(1 if found.any and not kept else 0, engine)
+    end_process(1 if diff.any and not kept else 0, engine)
 
 
 def _recipe(ctx: CommandContext, source: str, fetching: FetchConfig) -> Recipe:
@@ -102,34 +102,34 @@ def _kept(path: Path, rows: SavedRows) -> bool:
     return True
 
 
-def _report(trial: Trial, found: Differences, path: Path) -> None:
+def _report(trial: Trial, diff: Differences, path: Path) -> None:
     pages = f"{plural(len(trial.harvest.pages), 'page')} in {path}"
-    if not found.any:
-        print_text(f"{pages}: {plural(found.unchanged, 'row')} as saved.")
+    if not diff.any:
+        print_text(f"{pages}: {plural(diff.unchanged, 'row')} as saved.")
         return
-    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in KINDS)
-    print_text(f"{pages}: {counts}; {plural(found.unchanged, 'row')} as saved.")
-    for line in _of_the_whole(trial, found):
+    counts = ", ".join(f"{diff.count(kind)} {kind}" for kind in KINDS)
+    print_text(f"{pages}: {counts}; {plural(diff.unchanged, 'row')} as saved.")
+    for line in _of_the_whole(trial, diff):
         print_text(f"  {line}")
-    for change in found.rows[:MOST_LINES]:
+    for change in diff.rows[:MOST_LINES]:
         cells = ", ".join(_cells(change))
         line = f"  {paint(f'{change.kind:<7}', change.kind)}  {format_inline(change.row)}  {cells}"
         print_painted(line.rstrip())
-    if len(found.rows) > MOST_LINES:
-        more = plural(len(found.rows) - MOST_LINES, "row")
+    if len(diff.rows) > MOST_LINES:
+        more = plural(len(diff.rows) - MOST_LINES, "row")
         print_message(f"  … and {more} more; --json has all.")
 
 
-def _of_the_whole(trial: Trial, found: Differences) -> Iterator[str]:
+def _of_the_whole(trial: Trial, diff: Differences) -> Iterator[str]:
     """What is not as it was, a line each, but for the rows."""
-    if found.outcome is not None:
-        before, after = (_ENDS[outcome] for outcome in found.outcome)
+    if diff.outcome is not None:
+        before, after = (_ENDS[outcome] for outcome in diff.outcome)
         why = f" {trial.error}" if trial.error else ""
         yield f"A Run would {after}; when the pages were saved it would {before}.{why}"
-    if found.key is not None:
-        before_, after_ = (" and ".join(names) for names in found.key)
+    if diff.key is not None:
+        before_, after_ = (" and ".join(names) for names in diff.key)
         yield f"The key was {before_}, and is {after_}."
-    for name, (was, is_) in found.columns.items():
+    for name, (was, is_) in diff.columns.items():
         if was is None:
             yield f"The column {name} is new, and not compared."
         elif is_ is None:
@@ -146,19 +146,19 @@ def _cells(change: RowDifference) -> Iterator[str]:
             yield format_changed_cell(name, before, after)
 
 
-def _json(trial: Trial, found: Differences) -> dict[str, Any]:
+def _json(trial: Trial, diff: Differences) -> dict[str, Any]:
     return {
-        "equal": not found.any,
+        "equal": not diff.any,
         "pages": len(trial.harvest.pages),
-        **{kind: found.count(kind) for kind in KINDS},
-        "unchanged": found.unchanged,
+        **{kind: diff.count(kind) for kind in KINDS},
+        "unchanged": diff.unchanged,
         "rows": [
             {"kind": change.kind, "row": change.row, "cells": _pairs(change.cells)}
-            for change in found.rows
+            for change in diff.rows
         ],
-        "columns": _pairs(found.columns),
-        "key": None if found.key is None else _pair(found.key),
-        "outcome": None if found.outcome is None else _pair(found.outcome),
+        "columns": _pairs(diff.columns),
+        "key": None if diff.key is None else _pair(diff.key),
+        "outcome": None if diff.outcome is None else _pair(diff.outcome),
         "error": trial.error,
     }
 

@@ -65,12 +65,12 @@ class Trial(Struct, frozen=True):
             },
         )
 
-    def unreadable(self, at: int) -> tuple[int, int, str] | None:
+    def unreadable(self, position: int) -> tuple[int, int, str] | None:
         """The page, the item and the text of the first cell of a field that cannot be read."""
         for page in self.harvest.pages:
             for record in page.records:
-                if record.reasons[at] == "extraction_failed":
-                    return page.number, record.number, record.texts[at] or ""
+                if record.reasons[position] == "extraction_failed":
+                    return page.number, record.number, record.texts[position] or ""
         return None
 
     def beside(self, held: Problem | None, oddities: Sequence[Problem]) -> Trial:
@@ -80,13 +80,13 @@ class Trial(Struct, frozen=True):
             verdict = replace(verdict, outcome="held", rule="mass_loss", problem=held)
         return replace(self, verdict=verdict, oddities=oddities)
 
-    def filled(self, at: int) -> tuple[int, int, int]:
+    def filled(self, position: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
         records = self.records
         return (
-            sum(page.matches[at] for page in self.harvest.pages),
-            sum(record.values[at] is not None for record in records),
-            sum(record.reasons[at] == "extraction_failed" for record in records),
+            sum(page.matches[position] for page in self.harvest.pages),
+            sum(record.values[position] is not None for record in records),
+            sum(record.reasons[position] == "extraction_failed" for record in records),
         )
 
 

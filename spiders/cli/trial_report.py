@@ -45,11 +45,11 @@ def trial_json(trial: Trial) -> dict[str, Any]:
             dict(
                 zip(
                     ("name", "matched", "filled", "extractionFailed", "firstUnreadable"),
-                    (name, *trial.filled(at), _unreadable_text(trial, at)),
+                    (name, *trial.filled(position), _unreadable_text(trial, position)),
                     strict=True,
                 )
             )
-            for at, name in enumerate(names)
+            for position, name in enumerate(names)
         ],
         "rows": [
             dict(zip(names, record.values, strict=True)) for record in trial.records[:FIRST_ROWS]
@@ -121,15 +121,15 @@ def _links(trial: Trial, page: PageRead) -> str:
 def _print_fields(trial: Trial) -> None:
     total = len(trial.records)
     lines: list[list[Value]] = []
-    for at, field in enumerate(trial.recipe.fields):
-        matched, filled, unreadable = trial.filled(at)
-        place, example = field.read.place, _example(trial, at)
+    for position, field in enumerate(trial.recipe.fields):
+        matched, filled, unreadable = trial.filled(position)
+        place, example = field.read.place, _example(trial, position)
         lines.append([field.name, place, f"{matched} of {total}", filled, unreadable, example])
     print_text("")
     print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
 
-    for at, field in enumerate(trial.recipe.fields):
-        first = trial.unreadable(at)
+    for position, field in enumerate(trial.recipe.fields):
+        first = trial.unreadable(position)
         if first is not None:
             page, item, text = first
             print_text(
@@ -138,8 +138,8 @@ def _print_fields(trial: Trial) -> None:
             )
 
 
-def _unreadable_text(trial: Trial, at: int) -> str | None:
-    first = trial.unreadable(at)
+def _unreadable_text(trial: Trial, position: int) -> str | None:
+    first = trial.unreadable(position)
     return None if first is None else first[2]
 
 
@@ -151,24 +151,30 @@ def _print_oddities(trial: Trial) -> None:
         print_text(f"odd: {line}")
 
 
-def _example(trial: Trial, at: int) -> str:
+def _example(trial: Trial, position: int) -> str:
     """A value of the field; if none could be read, the text of an unreadable cell."""
     for record in trial.records:
-        if record.values[at] is not None:
-            return format_value(record.values[at])
-    texts = [record.texts[at] for record in trial.records if record.texts[at]]
+        if record.values[position] is not None:
+            return format_value(record.values[position])
+    texts = [record.texts[position] for record in trial.records if record.texts[position]]
     return f"unreadable: {texts[0]}" if texts else ""
 
 
 def _print_rows(trial: Trial) -> None:
     # The key cells stand in the row key already.
-    shown = [at for at in range(len(trial.recipe.fields)) if at not in trial.recipe.key_indexes]
+    shown = [
+        position
+        for position in range(len(trial.recipe.fields))
+        if position not in trial.recipe.key_indexes
+    ]
     rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
     heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
     print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
-        headings = ["row", *(trial.recipe.fields[at].name for at in shown)]
-        print_table(headings, [[r.key, *(r.values[at] for at in shown)] for _, r in rows])
+        headings = ["row", *(trial.recipe.fields[position].name for position in shown)]
+        print_table(
+            headings, [[r.key, *(r.values[position] for position in shown)] for _, r in rows]
+        )
 
 
 def _print_verdict(trial: Trial, next_: Remedy) -> None:

@@ -162,7 +162,9 @@ def _awaited(recipe: Recipe) -> dict[str, str]:
 def _rendering(awaited: Mapping[str, str]) -> dict[str, Any]:
     """What differs for rendered pages; by name, because a plain install does not have it."""
     handlers = dict.fromkeys(("http", "https"), "spiders.browser.rendering.RenderingHandler")
-    others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
+    others = {
+        middleware: place for middleware, place in _MIDDLEWARES.items() if middleware is not Robots
+    }
     return {
         "LIVEDATA_AWAITED": dict(awaited),
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},

@@ -139,18 +139,18 @@ class Decompression(HttpCompressionMiddleware):
 
 def _inflated(body: bytes, form: int, most: int) -> bytes:
     """What `body` holds; of gzip all its members, without padding behind them."""
-    found, rest = bytearray(), body
-    while rest and (not found or rest.startswith(_GZIP)):
+    inflated, rest = bytearray(), body
+    while rest and (not inflated or rest.startswith(_GZIP)):
         stream = zlib.decompressobj(form)
         # One byte more than a Run takes: a bomb shows itself before it is unpacked.
         try:
-            found += stream.decompress(rest, most + 1 - len(found))
+            inflated += stream.decompress(rest, most + 1 - len(inflated))
         except zlib.error as error:
             said = str(error).rpartition(": ")[2]
             raise UnreadableBody("damaged_compression", said=said) from error
-        if len(found) > most:
+        if len(inflated) > most:
             raise TooMuch("too_big", mib=most >> 20)
         if not stream.eof:
             raise UnreadableBody("cut_compression")
         rest = stream.unused_data
-    return bytes(found)
+    return bytes(inflated)

@@ -36,7 +36,7 @@ WAIT = 0.5
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Found = TypeVar("Found", Harvest, "ResearchOutcome")
+Outcome = TypeVar("Outcome", Harvest, "ResearchOutcome")
 
 
 class Executor(Struct):
@@ -251,8 +251,8 @@ class Executor(Struct):
     async def _end(
         self,
         attempt: Attempt,
-        finish: Callable[[Store, Attempt, Found, AcceptancePolicy], str],
-        found: Found,
+        finish: Callable[[Store, Attempt, Outcome, AcceptancePolicy], str],
+        outcome: Outcome,
         *,
         cancelled: bool,
     ) -> None:
@@ -262,7 +262,7 @@ class Executor(Struct):
             await self.ask(attempts.give_back, self.store, attempt)
             return
         try:
-            await self.ask(finish, self.store, attempt, found, self.policy)
+            await self.ask(finish, self.store, attempt, outcome, self.policy)
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, attempt.run, error, attempt.fence)
             raise

@@ -112,7 +112,9 @@ def play(database: str, edits: int) -> str:
         feed = Feed(app, Person.meet(app.test_client(), store, "alice"), edits)
         seen = feed.run()
         close_app(app)
-        wrong = [f"follower {at} saw others" for at, s in enumerate(seen) if s != feed.everything]
+        wrong = [
+            f"follower {number} saw others" for number, s in enumerate(seen) if s != feed.everything
+        ]
         return "; ".join([*wrong, *check_store(store).problems])
 
 

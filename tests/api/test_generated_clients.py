@@ -109,13 +109,13 @@ def test_a_generated_client_reads_errors_and_what_is_not_modified(
     assert runs[0].run_id == runs[1].run_id
 
 
-def same(one: Any, other: Any) -> bool:
+def same(each: Any, other: Any) -> bool:
     """Whether two values are equal, except for the way in which moments are written."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other) or _moment(one) == _moment(other) is not None
+    if isinstance(each, dict) and isinstance(other, dict):
+        return each.keys() == other.keys() and all(same(each[key], other[key]) for key in each)
+    if isinstance(each, list) and isinstance(other, list):
+        return len(each) == len(other) and all(map(same, each, other))
+    return bool(each == other) or _moment(each) == _moment(other) is not None
 
 
 def _moment(value: object) -> datetime | None:

@@ -22,15 +22,15 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 def answers(world: World, store: Store) -> dict[str, tuple[int, Any]]:
     """The status and the body of each endpoint; those that change nothing are asked first."""
-    found = {}
+    result = {}
     for method, template in sorted(ROUTES, key=lambda route: (route[0] != "GET", _is_late(route))):
         # Only a Run of research has one.
         instead = record_artifact(store) if template.endswith("{artifactId}") else {}
         body = world.body_of(method, template)
         sent = {} if body is None else {"json": body}
         answer = world.person.ask(method, world.path_of(template, **instead), **sent)
-        found[f"{method} {template}"] = answer.status_code, answer.get_json()
-    return found
+        result[f"{method} {template}"] = answer.status_code, answer.get_json()
+    return result
 
 
 def _is_late(route: tuple[str, str]) -> bool:
@@ -47,15 +47,15 @@ def is_like(said: Any, real: Any) -> bool:
     if isinstance(said, dict | list) and type(said) is type(real):
         some, others = (each.values() if isinstance(each, dict) else each for each in (said, real))
         return bool(some) == bool(others) and all(
-            any(is_like(one, other) for other in others) for one in some
+            any(is_like(item, other) for other in others) for item in some
         )
     return type(said) is type(real)
 
 
 def shown() -> dict[str, tuple[int, Any]]:
     """What the page shows of each endpoint."""
-    found = _SHOWN.findall(PAGE.read_text())
-    return {name: (int(status), json.loads(body)) for name, status, body in found}
+    examples = _SHOWN.findall(PAGE.read_text())
+    return {name: (int(status), json.loads(body)) for name, status, body in examples}
 
 
 def test_the_page_shows_the_answer_of_each_endpoint(alice: Person, store: Store) -> None:

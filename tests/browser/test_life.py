@@ -43,7 +43,7 @@ def browsers(of: int) -> set[int]:
     def below(process: int) -> bool:
         return process == of or (process in parents and below(parents[process][0]))
 
-    return {one for one, (_, name) in parents.items() if "chrom" in name and below(one)}
+    return {each for each, (_, name) in parents.items() if "chrom" in name and below(each)}
 
 
 class RenderedWork(Work):

@@ -99,7 +99,9 @@ def test_what_is_hidden_is_left_out_with_and_without_a_browser(
 def test_a_table_without_classes_is_the_same_with_and_without_a_browser(
     crawling: Crawling, site: Site
 ) -> None:
-    body = "".join(f"<tr><td>{sku}<td>{sku}{sku}<td>{at}.50" for at, sku in enumerate("abc"))
+    body = "".join(
+        f"<tr><td>{sku}<td>{sku}{sku}<td>{number}.50" for number, sku in enumerate("abc")
+    )
     table = f"<table><tr><th>Sku<th>Name<th>Price{body}</table>"
     site.pages({"/1": f"<!doctype html>{table}", "/2": scripted(table)})
     cells = {"sku": "Sku", "name": "Name", "price": "Price", "stock": "Sku"}
@@ -108,16 +110,16 @@ def test_a_table_without_classes_is_the_same_with_and_without_a_browser(
         for name, header in cells.items()
     ]
     changes = {"itemSelector": "tr[livedata-row='data']", "fields": fields}
-    found = []
+    tables = []
     for declared in (
         shop_source(site.at("/1"), pagination=SINGLE, **changes),
         {**single(site.at("/2"), **changes), "name": "rendered"},
     ):
         run = crawling.run(crawling.create(declared, allow=site.host), allow=site.host)
         assert run["status"] == "succeeded", run["error"]
-        found.append([record.values for record in crawling.pages[-1].records])
-    assert found[0] == found[1]
-    assert found[0][1] == ["b", "bb", 1.5, None]
+        tables.append([record.values for record in crawling.pages[-1].records])
+    assert tables[0] == tables[1]
+    assert tables[0][1] == ["b", "bb", 1.5, None]
 
 
 def test_items_that_come_one_after_the_other_are_all_awaited(

@@ -38,10 +38,10 @@ def size(picture: bytes) -> tuple[int, int]:
     """Width and height of a JPEG; raises where it is none."""
     assert picture[:3] == b"\xff\xd8\xff"
     assert picture[-2:] == b"\xff\xd9"
-    at = 2
-    while not 0xC0 <= picture[at + 1] <= 0xC2:
-        at += 2 + struct.unpack(">H", picture[at + 2 : at + 4])[0]
-    height, width = struct.unpack(">HH", picture[at + 5 : at + 9])
+    place = 2
+    while not 0xC0 <= picture[place + 1] <= 0xC2:
+        place += 2 + struct.unpack(">H", picture[place + 2 : place + 4])[0]
+    height, width = struct.unpack(">HH", picture[place + 5 : place + 9])
     return width, height
 
 

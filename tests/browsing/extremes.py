@@ -51,13 +51,16 @@ class Extremes:
         columns = [
             KEY,
             *(
-                {"name": f"column{at}", "label": f"Column {at}", "type": _type(at)}
-                for at in range(2, 50)
+                {"name": f"column{number}", "label": f"Column {number}", "type": _type(number)}
+                for number in range(2, 50)
             ),
             {"name": "last", "label": UNBROKEN[:120], "type": "string"},
         ]
         items = [
-            {"sku": f"W{row:02}", **{f"column{at}": _value(row, at) for at in range(2, 50)}}
+            {
+                "sku": f"W{row:02}",
+                **{f"column{number}": _value(row, number) for number in range(2, 50)},
+            }
             for row in range(20)
         ]
         return self._taken("fifty columns", items, columns)
@@ -121,10 +124,10 @@ class Extremes:
         """A row with hundreds of changes, and gaps: an empty cell, and a row that was gone."""
         dataset = made.make_dataset(self.store, self.owner, "restless")
         still, *_ = made.ITEMS
-        for at in range(CHANGES):
-            price = None if at % 40 == 20 else round(100 + 30 * (at % 7) - at / 3, 2)
-            moving = {"sku": "R1", "title": f"Lamp of day {at}", "price": price}
-            items = [still] if at % 50 == 30 else [still, moving]
+        for number in range(CHANGES):
+            price = None if number % 40 == 20 else round(100 + 30 * (number % 7) - number / 3, 2)
+            moving = {"sku": "R1", "title": f"Lamp of day {number}", "price": price}
+            items = [still] if number % 50 == 30 else [still, moving]
             made.take(self.store, dataset, items, owner=self.owner)
         key = accounts.create_key(self.store, self.owner, f"{SENTENCE}{UNBROKEN}"[:100])
         by = ids.KeyId(ids.raw_id(key["id"]))
@@ -145,7 +148,7 @@ class Extremes:
 
 
 def _numbered(numbers: Sequence[float]) -> list[Mapping[str, Scalar]]:
-    return [{"sku": f"N{at}", "number": number} for at, number in enumerate(numbers)]
+    return [{"sku": f"N{index}", "number": number} for index, number in enumerate(numbers)]
 
 
 def _type(column: int) -> str:

@@ -51,7 +51,7 @@ def test_what_goes_on_for_a_reader_goes_on_for_a_program(alice: Visitor, store: 
     while answers[-1]["next"] is not None:
         answers.append(json.loads(alice.get(answers[-1]["next"])))
     assert [row["rowKey"] for answer in answers for row in answer["data"]] == [
-        f"K{at:03}" for at in range(230)
+        f"K{number:03}" for number in range(230)
     ]
 
 

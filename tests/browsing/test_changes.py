@@ -72,7 +72,9 @@ def test_changes_are_narrowed_by_kind_column_and_day(
 def test_the_pages_of_a_kind_have_each_change_of_it_once(alice: Visitor, store: Store) -> None:
     dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(120)
     made.take(store, dataset, items, owner=alice.owner)
-    changed = [{**item, "title": "new"} if at % 2 else item for at, item in enumerate(items)]
+    changed = [
+        {**item, "title": "new"} if number % 2 else item for number, item in enumerate(items)
+    ]
     made.take(store, dataset, changed, owner=alice.owner)
     for kind, expected in (("created", range(120, 0, -1)), ("updated", range(180, 120, -1))):
         assert all_numbers(alice, path_of(dataset, f"?kind={kind}")) == list(expected)

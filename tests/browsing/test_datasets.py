@@ -126,12 +126,12 @@ def test_a_table_names_the_command_that_writes_all_of_it(alice: Visitor, store: 
 def test_datasets_are_paged_and_each_is_there_once(
     alice: Visitor, bob: Visitor, store: Store
 ) -> None:
-    for at in range(60):
-        made.make_dataset(store, alice.owner, name=f"number-{at}")
+    for number in range(60):
+        made.make_dataset(store, alice.owner, name=f"number-{number}")
     pages = list(alice.pages("/"))
     names = [name for page in pages for name in re.findall(r"<bdi>(number-\d+)</bdi>", page)]
     assert len(pages) == 3
-    assert sorted(names) == sorted(f"number-{at}" for at in range(60))
+    assert sorted(names) == sorted(f"number-{number}" for number in range(60))
     assert "There is no dataset yet." in bob.get("/")
 
 

@@ -38,10 +38,10 @@ FOUND = st.sets(st.integers(0, 6), min_size=1)
 """The rows that a Run finds, by their numbers."""
 
 
-def take(store: Store, dataset: ids.DatasetId, found: Collection[int]) -> int:
+def take(store: Store, dataset: ids.DatasetId, keys: Collection[int]) -> int:
     """A Run that finds these rows, and is accepted; how many rows there are now."""
     items: list[dict[str, Scalar]] = [
-        {"sku": f"K{at}", "title": "t", "price": at + 0.5} for at in sorted(found)
+        {"sku": f"K{number}", "title": "t", "price": number + 0.5} for number in sorted(keys)
     ]
     made.take(store, dataset, items, owner="alice", policy=UNGUARDED)
     return queries.dataset(store, "alice", dataset)["rowCount"]
@@ -53,10 +53,10 @@ def test_the_rows_after_each_run_are_those_that_there_were(store: Store) -> None
 
     # Without the phase that explains: it would only trace each example.
     @settings(max_examples=25, phases=[each for each in Phase if each is not Phase.explain])
-    @given(found=st.lists(FOUND, min_size=2, max_size=7), seen=st.integers(0, 5))
-    def law(found: list[set[int]], seen: int) -> None:
+    @given(runs=st.lists(FOUND, min_size=2, max_size=7), seen=st.integers(0, 5))
+    def law(runs: list[set[int]], seen: int) -> None:
         dataset = made.make_dataset(store, "alice", f"t{next(_NAMES)}")
-        rows = [take(store, dataset, numbers) for numbers in found]
+        rows = [take(store, dataset, numbers) for numbers in runs]
         World(store, "alice").blocked(dataset)
         (ends,) = last_ends(store, "alice", [dataset], 30)
         assert [end.rows for end in ends] == [None, *rows[::-1]]
@@ -123,11 +123,11 @@ def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Sto
     assert [point.value for point in of_days(before)] == [7, 0, 10]
 
 
-def add_call(store: Store, run: ids.RunId, took: CallUsage, at: Micros) -> None:
+def add_call(store: Store, run: ids.RunId, took: CallUsage, place: Micros) -> None:
     """Note a call of a Run as an attempt of it would have."""
     with store.writing() as writer:
         attempt: Any = writer.value("SELECT id FROM research_attempts WHERE run_id = :run", run=run)
-        calls.add(writer, run, attempt, ids.new_id(), "extract", took, at)
+        calls.add(writer, run, attempt, ids.new_id(), "extract", took, place)
 
 
 def test_pages_draw_what_developed_with_its_scale(store: Store, alice: Visitor) -> None:
@@ -142,7 +142,9 @@ def test_pages_draw_what_developed_with_its_scale(store: Store, alice: Visitor) 
 
 def test_a_value_stays_until_the_next_one_and_a_gap_parts_the_line() -> None:
     values = (0, 10, None, 5, 10)
-    drawn = plot([Point(f"2026-01-01T00:0{at}:00Z", value) for at, value in enumerate(values)])
+    drawn = plot(
+        [Point(f"2026-01-01T00:0{number}:00Z", value) for number, value in enumerate(values)]
+    )
     begun = "M8.0 112.0 L124.0 112.0 L124.0 8.0 L240.0 8.0"
     assert f'<path d="{begun} M356.0 60.0 L472.0 60.0 L472.0 8.0"' in str(drawn)
 

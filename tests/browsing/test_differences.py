@@ -81,7 +81,7 @@ def test_a_change_of_a_long_text_takes_little_room(before: str, after: str, show
 
 @pytest.mark.timed
 def test_long_texts_cost_little() -> None:
-    words = " ".join(f"w{at}" for at in range(8_000))
+    words = " ".join(f"w{number}" for number in range(8_000))
     started = time.process_time()
     for _ in range(20):
         difference(words, words.replace("w4", "v4"), StepBudget())
@@ -95,25 +95,27 @@ PARTS = st.lists(st.sampled_from("abc"), max_size=12)
 @given(PARTS, PARTS)
 def test_as_many_parts_as_can_be_are_shared(old: list[str], new: list[str]) -> None:
     shared = _longest_common(old, new)
-    found = blocks(old, new, StepBudget(), OF_A_PAGE)
+    common = blocks(old, new, StepBudget(), OF_A_PAGE)
     if 4 * shared < len(old) + len(new):
-        assert found is None
+        assert common is None
         return
-    assert found is not None
-    assert sum(block.size for block in found) == shared
-    for block in found:
+    assert common is not None
+    assert sum(block.size for block in common) == shared
+    for block in common:
         assert old[block.old :][: block.size] == new[block.new :][: block.size]
-    for block, following in pairwise(found):
+    for block, following in pairwise(common):
         assert block.old + block.size <= following.old
         assert block.new + block.size <= following.new
 
 
 def _longest_common(old: Sequence[str], new: Sequence[str]) -> int:
     lengths = [0] * (len(new) + 1)
-    for one in old:
+    for each in old:
         before = lengths[:]
-        for at, other in enumerate(new):
-            lengths[at + 1] = before[at] + 1 if one == other else max(before[at + 1], lengths[at])
+        for number, other in enumerate(new):
+            lengths[number + 1] = (
+                before[number] + 1 if each == other else max(before[number + 1], lengths[number])
+            )
     return lengths[-1]
 
 
@@ -136,13 +138,19 @@ def test_texts_beyond_the_budget_of_a_page_are_shown_whole() -> None:
 @pytest.fixture
 def changed(store: Store) -> tuple[ids.DatasetId, str]:
     """A dataset in which Runs have changed each text twice, and one that is held would again."""
-    columns = [*made.COLUMNS[:2], *({"name": f"t{at}", "type": "string"} for at in range(10))]
+    columns = [
+        *made.COLUMNS[:2],
+        *({"name": f"t{number}", "type": "string"} for number in range(10)),
+    ]
     dataset = made.make_dataset(store, "alice", "texts", columns)
 
     def items(count: int, *, later: bool) -> list[dict[str, str]]:
         return [
-            {"sku": f"K{at}", **{f"t{cell}": hostile(at, later=later) for cell in range(10)}}
-            for at in range(count)
+            {
+                "sku": f"K{number}",
+                **{f"t{cell}": hostile(number, later=later) for cell in range(10)},
+            }
+            for number in range(count)
         ]
 
     for later in (False, True):

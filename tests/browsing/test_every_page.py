@@ -69,17 +69,17 @@ def base_of(server: Serving) -> str:
 def test_axe_finds_nothing_serious(
     browser: Browser, server: Serving, store: Store, scheme: Any
 ) -> None:
-    axe, found = Axe(), []
+    axe, violations = Axe(), []
     with looking(browser, base_of(server), store, color_scheme=scheme) as visit:
         for path in visit.crawl():
             result = axe.run(visit.page)
-            found += [
+            violations += [
                 f"{path}: {violation['id']}: {node['html'][:200]}"
                 for violation in result.response["violations"]
                 if violation["impact"] in SERIOUS
                 for node in violation["nodes"]
             ]
-    assert found == []
+    assert violations == []
 
 
 def test_each_page_has_an_order_names_and_labels(
@@ -100,8 +100,8 @@ def test_nothing_serious_is_found_at_the_sign_in_and_in_an_error(
     page = browser.new_page(color_scheme=scheme)
     for path in ("/sign-in", "/sign-in/link?token=x"):
         page.goto(f"{base_of(server)}{path}")
-        found = Axe().run(page).response["violations"]
-        assert [each["id"] for each in found if each["impact"] in SERIOUS] == []
+        violations = Axe().run(page).response["violations"]
+        assert [each["id"] for each in violations if each["impact"] in SERIOUS] == []
         assert page.evaluate(OUTLINE) == []
     page.close()
 

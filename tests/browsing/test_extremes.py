@@ -87,19 +87,19 @@ def test_paper_cuts_nothing_off_and_has_nothing_to_press(
 def test_axe_finds_nothing_serious_in_what_strains_the_pages(
     browser: Browser, server: Serving, store: Store
 ) -> None:
-    axe, found = Axe(), []
+    axe, violations = Axe(), []
     with looking(browser, base_of(server), store, color_scheme="dark") as visit:
         for path in pages(store):
             if path.endswith(("/runs", "/changes")):
                 continue
             visit.open(path)
-            found += [
+            violations += [
                 f"{path}: {violation['id']}: {node['html'][:200]}"
                 for violation in axe.run(visit.page).response["violations"]
                 if violation["impact"] in SERIOUS
                 for node in violation["nodes"][:3]
             ]
-    assert found == []
+    assert violations == []
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -110,7 +110,9 @@ def test_no_number_is_shown_as_another_one(
     with looking(browser, base, store, locale="de-DE", java_script_enabled=scripts) as visit:
         visit.follow("numbers")
         rows = visit.page.get_by_role("row")
-        cells = [rows.filter(has_text=f"N{at}").get_by_role("cell").first for at in range(2, 10)]
+        cells = [
+            rows.filter(has_text=f"N{number}").get_by_role("cell").first for number in range(2, 10)
+        ]
         shown = [cell.inner_text() for cell in cells]
         titled = [cell.locator("data").get_attribute("title") for cell in cells]
     exact = ("1e+308", "5e-324", "-1e-06", "0.1", "1234567.89", "0", "-17", "19.990000000000002")
@@ -171,8 +173,8 @@ def test_a_report_opens_from_a_file_reads_well_and_asks_for_nothing(
         page.goto(file)
         faults += page.evaluate(OUTLINE)
         faults += [f"{width(page)} wide"] if width(page) > NARROW["width"] else []
-        found = Axe().run(page).response["violations"]
-        faults += [f"{file}: {each['id']}" for each in found if each["impact"] in SERIOUS]
+        violations = Axe().run(page).response["violations"]
+        faults += [f"{file}: {each['id']}" for each in violations if each["impact"] in SERIOUS]
     page.close()
     assert (faults, said, asked) == ([], [], files)
 

@@ -59,9 +59,9 @@ def text(node: LexborNode) -> str:
 
 def part(node: LexborNode | LexborHTMLParser, selector: str) -> LexborNode:
     """The first part of a page that a selector matches."""
-    found = node.css_first(selector)
-    assert found is not None
-    return found
+    match = node.css_first(selector)
+    assert match is not None
+    return match
 
 
 def table_of(page: str) -> list[dict[str, Any]]:

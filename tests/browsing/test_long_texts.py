@@ -31,11 +31,11 @@ def path(store: Store, alice: Visitor) -> str:
     for price in (1, 2, 3):
         items: list[dict[str, Scalar]] = [
             {
-                "sku": f"K{at:02}",
-                "title": f"{price}{LONG[: at % 3 * 1_000]}",
-                "price": price + at % 5,
+                "sku": f"K{number:02}",
+                "title": f"{price}{LONG[: number % 3 * 1_000]}",
+                "price": price + number % 5,
             }
-            for at in range(ROWS)
+            for number in range(ROWS)
         ]
         made.take(store, dataset, items, owner=alice.owner)
         if price == 1:

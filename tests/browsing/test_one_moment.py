@@ -106,7 +106,9 @@ def test_a_page_never_says_that_a_run_has_ended_in_two_ways(
     watched.look(alice.get, path)
     for planted in range(1, len(watched.asked) + 1):
         end("failed")
-        watched.meanwhile = lambda number, at=planted: end("succeeded") if number == at else None
+        watched.meanwhile = lambda number, place=planted: (
+            end("succeeded") if number == place else None
+        )
         told = json.loads(watched.look(alice.get, path))
         watched.meanwhile = None
         assert told["data"]["status"] == told["trace"]["status"], planted

@@ -43,7 +43,7 @@ def test_it_tells_what_changed_since_and_what_stood_there_then(
 def test_it_says_if_there_is_more_than_it_has(store: Store, rows: int, more: bool) -> None:
     made.meet_owner(store, "local", 1_000)
     dataset = made.make_dataset(store)
-    made.take(store, dataset, [{"sku": f"K{at}", "title": "t"} for at in range(rows)])
+    made.take(store, dataset, [{"sku": f"K{number}", "title": "t"} for number in range(rows)])
     assert queries.dataset(store, "local", dataset)["rowCount"] == rows
     told = report(store, "local", dataset, ids.Micros(0))
     assert (len(told.rows), len(told.changes)) == (1_000, 1_000)

@@ -201,10 +201,12 @@ def test_a_cell_that_nobody_touched_is_not_edited(lamp: Lamp, store: Store, text
 def test_a_row_that_is_too_long_for_one_form_says_where_its_cells_are_edited(
     store: Store, alice: Visitor
 ) -> None:
-    columns: list[dict[str, object]] = [{"name": f"t{at}", "type": "string"} for at in range(40)]
+    columns: list[dict[str, object]] = [
+        {"name": f"t{number}", "type": "string"} for number in range(40)
+    ]
     columns[:0] = [{"name": "sku", "type": "string", "key": True}]
     dataset = made.make_dataset(store, "alice", "long", columns)
-    texts = {f"t{at}": "é" * 8_000 for at in range(40)}
+    texts = {f"t{number}": "é" * 8_000 for number in range(40)}
     made.take(store, dataset, [{"sku": "A1", **texts}], owner="alice")
     (row,) = queries.rows(store, "alice", dataset, 10)[0]
     path = f"/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"

@@ -275,7 +275,7 @@ def test_what_a_held_run_of_research_would_change_is_told_by_name(
     alice: Visitor, store: Store
 ) -> None:
     table = ResearchTable(store, alice.owner)
-    names = [f"Acme {at}" for at in range(10)]
+    names = [f"Acme {number}" for number in range(10)]
     table.take({name: {"Founded": "1999", "City": "Bern"} for name in names})
     held = table.take({"Bolt": {"Founded": "2004", "City": "Basel"}}, gone=names[:9])
     assert held["status"] == "held"
@@ -395,7 +395,7 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
     attempt = table.begin()
     table.remember(attempt)
     other = f"{PAGE}/other"
-    found = {
+    query = {
         "query": "lamp makers",
         "depth": "basic",
         "excludeDomains": [],
@@ -405,7 +405,7 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
             for rank, url in enumerate((PAGE, other), 1)
         ],
     }
-    search = artifact_of(orjson.dumps(found).decode(), "search.results")
+    search = artifact_of(orjson.dumps(query).decode(), "search.results")
     met = [
         ResearchFact("discovery", "candidate_found", search.id, url=url) for url in (PAGE, other)
     ]
@@ -447,7 +447,7 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
 
 def test_rows_that_research_kept_or_left_are_no_loss(alice: Visitor, store: Store) -> None:
     table = ResearchTable(store, alice.owner)
-    names = [f"Acme {at}" for at in range(10)]
+    names = [f"Acme {number}" for number in range(10)]
     table.take(dict.fromkeys(names, ACME))
     attempt = table.begin()
     table.remember(attempt)

@@ -48,19 +48,19 @@ def fields(store: Store, path: str) -> dict[str, str]:
 
 
 def test_the_newest_rows_come_first_and_all_are_there(alice: Visitor, shop: str) -> None:
-    found = keys(alice.get(shop))
-    assert found[:2] == ["K000", "K039"]
-    assert sorted(found) == [f"K{at:03}" for at in range(40)]
+    row_keys = keys(alice.get(shop))
+    assert row_keys[:2] == ["K000", "K039"]
+    assert sorted(row_keys) == [f"K{number:03}" for number in range(40)]
 
 
 @pytest.mark.parametrize("order", ["", "&order=down"])
 def test_a_number_is_sorted_as_one_and_an_empty_cell_comes_last(
     alice: Visitor, store: Store, shop: str, order: str
 ) -> None:
-    found = keys(alice.get(f"{shop}?sort={fields(store, shop)['price']}{order}"))
-    filled = [f"K{at:03}" for at in range(40) if at % 5]
-    assert found[: len(filled)] == (filled[::-1] if order else filled)
-    assert sorted(found[len(filled) :]) == [f"K{at:03}" for at in range(0, 40, 5)]
+    row_keys = keys(alice.get(f"{shop}?sort={fields(store, shop)['price']}{order}"))
+    filled = [f"K{number:03}" for number in range(40) if number % 5]
+    assert row_keys[: len(filled)] == (filled[::-1] if order else filled)
+    assert sorted(row_keys[len(filled) :]) == [f"K{number:03}" for number in range(0, 40, 5)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_number_is_sorted_as_one_and_an_empty_cell_comes_last(
         ("search=36.5", ["K036"]),
         ("search=yes&status=changed", ["K000"]),
         ("search=True", []),
-        ("search=k03&sort=rowKey", [f"K03{at}" for at in range(10)]),
+        ("search=k03&sort=rowKey", [f"K03{number}" for number in range(10)]),
         ("status=gone", ["K039"]),
         ("status=changed", ["K000"]),
         ("only=stale", ["K000"]),
@@ -109,11 +109,11 @@ def test_pages_together_have_each_row_once(
     made.take(store, dataset, World(store, "alice").items(230), owner="alice")
     path = path_of(dataset)
     named = fields(store, path).get(sort, sort)
-    found = all_keys(alice, f"{path}?sort={named}&order={order}")
-    assert len(found) == 230
-    assert len(set(found)) == 230
+    row_keys = all_keys(alice, f"{path}?sort={named}&order={order}")
+    assert len(row_keys) == 230
+    assert len(set(row_keys)) == 230
     if sort == "rowKey":
-        assert found == sorted(found, reverse=bool(order))
+        assert row_keys == sorted(row_keys, reverse=bool(order))
 
 
 def test_a_page_goes_on_where_the_last_one_ended_though_rows_have_changed(
@@ -124,7 +124,7 @@ def test_a_page_goes_on_where_the_last_one_ended_though_rows_have_changed(
     pages = alice.pages(f"{path_of(dataset)}?sort=rowKey")
     assert len(keys(next(pages))) == 100
     made.take(store, dataset, [{**item, "price": 1} for item in items[:130]], owner="alice")
-    assert keys(next(pages)) == [f"K{at:03}" for at in range(100, 150)]
+    assert keys(next(pages)) == [f"K{number:03}" for number in range(100, 150)]
 
 
 def test_a_changed_cell_shows_what_stood_there_and_an_edit_is_marked(

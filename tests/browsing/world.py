@@ -81,12 +81,12 @@ class World:
         """So many items."""
         return [
             {
-                "sku": f"K{at:03}{self.text}",
-                "title": f"Lamp {at}{self.text}",
-                "price": at + 0.5 if at % 5 else None,
-                "stock": at % 2 == 0,
+                "sku": f"K{number:03}{self.text}",
+                "title": f"Lamp {number}{self.text}",
+                "price": number + 0.5 if number % 5 else None,
+                "stock": number % 2 == 0,
             }
-            for at in range(count)
+            for number in range(count)
         ]
 
     def edit(
@@ -95,8 +95,8 @@ class World:
         """Edit a cell of the first row by hand, with a key or without one."""
         columns = queries.dataset(self.store, self.owner, dataset)["columns"]
         (field,) = [column["id"] for column in columns if column["name"] == name]
-        found = queries.rows(self.store, self.owner, dataset, 100)[0]
-        row = min(found, key=lambda each: each["rowKey"])
+        shown = queries.rows(self.store, self.owner, dataset, 100)[0]
+        row = min(shown, key=lambda each: each["rowKey"])
         assert row["revisionId"] is not None
         wanted = RowEdit(row["revisionId"], name, {field: value})
         raw = ids.RowId(ids.raw_id(row["id"]))

@@ -87,8 +87,8 @@ def damaged(whole: bytes) -> bytes:
     # Within a member: a change of what a file system notes of it, such as a date, harms nothing.
     with zipfile.ZipFile(BytesIO(whole)) as packed:
         largest = max(packed.infolist(), key=lambda member: member.compress_size)
-    at = largest.header_offset + 30 + len(largest.filename) + largest.compress_size // 2
-    return whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
+    place = largest.header_offset + 30 + len(largest.filename) + largest.compress_size // 2
+    return whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
 
 
 DEEP = b"[" * 2_000 + b"]" * 2_000

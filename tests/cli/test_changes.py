@@ -150,7 +150,7 @@ def test_a_follower_that_is_killed_resumes_and_misses_nothing(
             seen += _read(follower, 1)
         follower.send_signal(signal.SIGINT)
         assert follower.wait(20) == 0
-    fresh = [number for at, number in enumerate(seen) if number > max(seen[:at], default=0)]
+    fresh = [number for index, number in enumerate(seen) if number > max(seen[:index], default=0)]
     assert fresh == list(range(1, 461))
 
 

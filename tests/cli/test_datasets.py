@@ -12,8 +12,8 @@ import pytest
 
 from livedata.cli import cli
 from livedata.model import ids
-from livedata.services import queries, runs
-from livedata.store import schedules
+from livedata.services import runs
+from livedata.store import rows, schedules
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def test_an_exported_file_is_complete_or_not_there(
         raise OSError(28, "No space left on device")
 
     again = ("dataset", "export", "shop", "--force", "-o", str(target))
-    monkeypatch.setattr(queries, "every_row", broken)
+    monkeypatch.setattr(rows, "in_order", broken)
     assert "No space left" in livedata.error(*again)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.glob("*out*")] == ["out.csv"]

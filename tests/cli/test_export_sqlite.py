@@ -65,7 +65,7 @@ def test_changes_are_the_history_cell_by_cell(livedata: Shell, store: Store, fil
 
 
 def test_a_long_history_is_written_whole(livedata: Shell, store: Store, file: Path) -> None:
-    take(store, make_dataset(store), [{"sku": f"S{at}"} for at in range(700)])
+    take(store, make_dataset(store), [{"sku": f"S{number}"} for number in range(700)])
     livedata(*EXPORT, str(file))
     assert asked(file, "SELECT count(DISTINCT sequence), max(sequence) FROM changes") == [
         (700, 700)

@@ -21,7 +21,7 @@ NEXT = '<a class="next" href="/2">Next</a>'
 
 
 def listing(numbers: range, tail: str = "") -> str:
-    made = "".join(card(at, f"{NAMES[at % 12]} {at}") for at in numbers)
+    made = "".join(card(number, f"{NAMES[number % 12]} {number}") for number in numbers)
     return f"{TITLE}{MENU}<main><ul>{made}</ul>{tail}</main>"
 
 
@@ -52,8 +52,8 @@ def test_no_column_and_no_value_is_of_a_text_that_is_hidden(look: Looking) -> No
     style = "<style>.sort-key{display:none}</style>"
     cells = "<td><span class=sort-key>{0:05}</span>{0} km<td style='display:none'>code {0}"
     rows = "".join(
-        f"<tr><td><a href='/{name}'>{name}</a>{cells.format(at * 37 % 101 + 7)}"
-        for at, name in enumerate(NAMES)
+        f"<tr><td><a href='/{name}'>{name}</a>{cells.format(number * 37 % 101 + 7)}"
+        for number, name in enumerate(NAMES)
     )
     table = f"<table><tr><th>Name<th>Distance<th style='display:none'>Code{rows}</table>"
     look.site.page("/1", f"{TITLE}{style}<main>{table}</main>")
@@ -106,7 +106,9 @@ def numbered(past: Answer | None) -> Handler:
         if page > 4 and past is not None:
             return past
         page = min(page, 4)
-        links = "".join(f'<a href="/1?page={at}">{at}</a> ' for at in range(1, 5) if at != page)
+        links = "".join(
+            f'<a href="/1?page={number}">{number}</a> ' for number in range(1, 5) if number != page
+        )
         return Answer(200, listing(range(page * 12, page * 12 + 12), f"<p class=pages>{links}"))
 
     return answer
@@ -129,7 +131,7 @@ def test_numbered_pages_are_read_if_a_page_past_the_last_one_says_so(
     source = answer["declaration"]["source"]
     if selector is None:
         assert source["pagination"] == {"kind": "none"}
-        assert any("pages up to 4 are linked by their numbers" in one for one in answer["unsure"])
+        assert any("pages up to 4 are linked by their numbers" in each for each in answer["unsure"])
         return
     assert source["pagination"]["endSelector"] == selector
     look.livedata("dataset", "create", str(look.file))
@@ -159,7 +161,7 @@ def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:
 
 
 def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} €" for at in range(12))
+    rows = "".join(f"<tr><td>{'ab'[number % 2]}<td>{number} €" for number in range(12))
     look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Price{rows}</table>")
     out, err = look(code=3)
     assert "which is not ready" in out
@@ -173,7 +175,7 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
 
 
 def test_who_is_shown_a_list_that_is_not_ready_can_paste_what_reads_another(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} €" for at in range(12))
+    rows = "".join(f"<tr><td>{'ab'[number % 2]}<td>{number} €" for number in range(12))
     look.site.page("/1", f"{TITLE}{MENU}<table><tr><th>Kind<th>Price{rows}</table>")
     _, err = look(code=3)
     commands = (line.partition(": ") for line in err.splitlines())
@@ -183,11 +185,15 @@ def test_who_is_shown_a_list_that_is_not_ready_can_paste_what_reads_another(look
 
 
 def test_the_first_rows_are_those_that_say_something(look: Looking) -> None:
-    rows = "".join(f"<li class=item><i>{at}</i><b>{NAMES[at]} {at}</b>" for at in range(12))
+    rows = "".join(
+        f"<li class=item><i>{number}</i><b>{NAMES[number]} {number}</b>" for number in range(12)
+    )
     empty = "<li class=item><i></i><b></b>"
     look.site.page("/1", f"{TITLE}<ul>{empty}{rows}</ul>")
     answer = look.json(code=3)
-    assert [row["text"] for row in answer["rows"]] == [f"{NAMES[at]} {at}" for at in range(5)]
+    assert [row["text"] for row in answer["rows"]] == [
+        f"{NAMES[number]} {number}" for number in range(5)
+    ]
 
 
 def test_what_a_list_leaves_out_is_counted(look: Looking) -> None:
@@ -199,8 +205,8 @@ def test_what_a_list_leaves_out_is_counted(look: Looking) -> None:
 
 def test_rows_that_belong_to_those_before_them_are_told_to_be_left_out(look: Looking) -> None:
     rows = "".join(
-        f"<tr><td><a href=/{name}>{name}</a><td>{at} g<tr><td colspan=2>Told in words"
-        for at, name in enumerate(NAMES)
+        f"<tr><td><a href=/{name}>{name}</a><td>{number} g<tr><td colspan=2>Told in words"
+        for number, name in enumerate(NAMES)
     )
     look.site.page("/1", f"{TITLE}<table>{rows}</table>")
     out, _ = look()
@@ -216,8 +222,8 @@ def test_rows_that_belong_to_those_before_them_are_told_to_be_left_out(look: Loo
 
 def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> None:
     rows = "".join(
-        f"<li><a href=/{at}>{NAMES[at]}</a>{f'<b>{at} g</b><u>{at} €</u>' if at < 4 else ''}"
-        for at in range(12)
+        f"<li><a href=/{n}>{NAMES[n]}</a>{f'<b>{n} g</b><u>{n} €</u>' if n < 4 else ''}"
+        for n in range(12)
     )
     look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
     out, _ = look()
@@ -238,8 +244,8 @@ def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> N
 )  # fmt: skip
 def test_a_number_of_visits_is_doubted(look: Looking, shown: str, said: str) -> None:
     rows = "".join(
-        f"<li><a href=/{at}>{name}</a>{shown.format(n=at * 771 % 1009)}"
-        for at, name in enumerate(NAMES)
+        f"<li><a href=/{number}>{name}</a>{shown.format(n=number * 771 % 1009)}"
+        for number, name in enumerate(NAMES)
     )
     look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
     out, _ = look()
@@ -251,7 +257,9 @@ def test_a_number_of_visits_is_doubted(look: Looking, shown: str, said: str) -> 
 
 
 def test_a_title_without_its_number_is_told(look: Looking) -> None:
-    rows = "".join(f"<li><a href=/{at}>{at}. {one}</a>" for at, one in enumerate(NAMES, 1))
+    rows = "".join(
+        f"<li><a href=/{number}>{number}. {name}</a>" for number, name in enumerate(NAMES, 1)
+    )
     look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
     out, _ = look()
     (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
@@ -263,10 +271,10 @@ def test_a_title_without_its_number_is_told(look: Looking) -> None:
 
 def test_a_title_that_is_whole_only_where_it_is_cut_is_told(look: Looking) -> None:
     rows = "".join(
-        f"<li><a href=/{at} title='{one} of steel'>{one} of ...</a>"
-        if at % 3 == 0
-        else f"<li><a href=/{at}>{one}</a>"
-        for at, one in enumerate(NAMES)
+        f"<li><a href=/{number} title='{name} of steel'>{name} of ...</a>"
+        if number % 3 == 0
+        else f"<li><a href=/{number}>{name}</a>"
+        for number, name in enumerate(NAMES)
     )
     look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
     out, _ = look()
@@ -280,8 +288,9 @@ def test_a_title_that_is_whole_only_where_it_is_cut_is_told(look: Looking) -> No
 @pytest.mark.parametrize("record", ["<li><h2>{head}</h2>", "<dt>{head}<dd>"])
 def test_the_sign_of_a_link_to_a_record_in_its_title_is_told(look: Looking, record: str) -> None:
     rows = "".join(
-        record.format(head=f"{one}<a href=#r{at}>¶</a>") + f"<p>{one} of steel, for {at} people</p>"
-        for at, one in enumerate(NAMES)
+        record.format(head=f"{name}<a href=#r{number}>¶</a>")
+        + f"<p>{name} of steel, for {number} people</p>"
+        for number, name in enumerate(NAMES)
     )
     look.site.page("/1", f"{TITLE}<dl>{rows}</dl>")
     out, _ = look()

@@ -28,8 +28,8 @@ PEOPLE = (
 def states() -> str:
     """Water areas all differ, and stand first; the names lead to maps of several states."""
     rows = "".join(
-        f"<tr><td>{area} km2<td><a href=/map/{at // 3}>{name}</a><td>{capital}"
-        for at, (name, capital, area) in enumerate(STATES)
+        f"<tr><td>{area} km2<td><a href=/map/{number // 3}>{name}</a><td>{capital}"
+        for number, (name, capital, area) in enumerate(STATES)
     )
     return f"{TITLE}<table><tr><th>Water area<th>State<th>Capital{rows}</table>"
 
@@ -38,9 +38,9 @@ def posts() -> str:
     """Each post leads to its author first, who has one post here, and then to itself."""
     made = "".join(
         f'<li class=post><a class=name href="/user/{person}">{person.title()} of the club</a>'
-        f"<p>What {person} thinks of the {NAMES[at]}, in a few words</p>"
-        f'<a href="/post/{at * 37 % 101 + 500}">Permalink</a>'
-        for at, person in enumerate(PEOPLE)
+        f"<p>What {person} thinks of the {NAMES[number]}, in a few words</p>"
+        f'<a href="/post/{number * 37 % 101 + 500}">Permalink</a>'
+        for number, person in enumerate(PEOPLE)
     )
     return f"{TITLE}<main><ul>{made}</ul></main>"
 
@@ -48,11 +48,11 @@ def posts() -> str:
 def jobs(first: int, page: int, *, urns: bool = False, rest: str = "") -> str:
     """Ten jobs, whose addresses say where in the list of today they are."""
     made = "".join(
-        f"<li class=job><div class=card{f' data-entity-urn=urn:{at * 91 % 997}' if urns else ''}>"
-        f'<h3><a href="/jobs/{at * 91 % 997}?jobPosition={at - first + 1}&pageNum={page}'
-        f'&refId=r{page}Xa9">{NAMES[at % 12]} maker {at}</a></h3>'
-        f"<i>City of {NAMES[at % 5]}</i></div>"
-        for at in range(first, first + 10)
+        f"<li class=job><div class=card{f' data-entity-urn=urn:{n * 91 % 997}' if urns else ''}>"
+        f'<h3><a href="/jobs/{n * 91 % 997}?jobPosition={n - first + 1}&pageNum={page}'
+        f'&refId=r{page}Xa9">{NAMES[n % 12]} maker {n}</a></h3>'
+        f"<i>City of {NAMES[n % 5]}</i></div>"
+        for n in range(first, first + 10)
     )
     return f"{TITLE}<main><ul>{made}</ul>{rest}</main>"
 
@@ -84,9 +84,9 @@ def test_a_record_that_is_pinned_on_each_page_is_one_row(
     for page in (1, 2):
         pinned = f"<li class=topic><h3><a href=/t/1>{pin.format(page=page)}</a></h3><p>To all"
         made = (
-            f"<li class=topic><h3><a href=/t/{at * 37 % 101 + 500}>All about {NAMES[at % 12]} "
-            f"{'once' if at < 12 else 'again'}</a></h3><p>What {PEOPLE[at % 12]} says of it"
-            for at in range(page * 12 - 12, page * 12)
+            f"<li class=topic><h3><a href=/t/{n * 37 % 101 + 500}>All about {NAMES[n % 12]} "
+            f"{'once' if n < 12 else 'again'}</a></h3><p>What {PEOPLE[n % 12]} says of it"
+            for n in range(page * 12 - 12, page * 12)
         )
         more = "<a rel=next href=/2>Next</a>" if page == 1 else ""
         look.site.page(f"/{page}", f"{TITLE}<main><ul>{pinned}{''.join(made)}</ul>{more}</main>")
@@ -119,7 +119,7 @@ def test_the_next_run_of_a_job_list_changes_only_what_moved_in(look: Looking) ->
 
 def test_only_the_key_and_the_title_are_required(look: Looking) -> None:
     """A price on application stops no Run."""
-    look.site.page("/1", offers(priced=[f"{at * 7 % 31}.50 €" for at in range(12)]))
+    look.site.page("/1", offers(priced=[f"{number * 7 % 31}.50 €" for number in range(12)]))
     out, _ = look()
     assert "Required: title. A Run in which one of them is empty is not accepted." in out
     look.livedata("dataset", "create", str(look.file))
@@ -130,7 +130,9 @@ def test_only_the_key_and_the_title_are_required(look: Looking) -> None:
 
 
 def test_a_figure_is_the_last_choice_and_said_to_be_unsure(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at * at + 3} kg" for at in range(12))
+    rows = "".join(
+        f"<tr><td>{'ab'[number % 2]}<td>{number * number + 3} kg" for number in range(12)
+    )
     look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Weight{rows}</table>")
     answer = look.json()
     assert answer["declaration"]["source"]["identity"]["fields"] == ["kind", "weight"]

@@ -139,10 +139,10 @@ def test_a_next_page_that_is_not_answered_is_told_so(look: Looking, case: str) -
 
 def test_a_place_at_which_another_part_stands_is_told_to_be_left_out(look: Looking) -> None:
     rows = "".join(
-        f"<li><h3><a href=/{at}>{one}</a></h3>"
-        f"{'<div>Until May</div>' if at % 3 == 0 else ''}<div>by Author {at}</div>"
-        f"<div>{at * 7} comments</div>"
-        for at, one in enumerate(NAMES)
+        f"<li><h3><a href=/{number}>{name}</a></h3>"
+        f"{'<div>Until May</div>' if number % 3 == 0 else ''}<div>by Author {number}</div>"
+        f"<div>{number * 7} comments</div>"
+        for number, name in enumerate(NAMES)
     )
     look.site.page("/1", f"{HTML}<ul>{rows}</ul>")
     told = [doubt for doubt in look.json()["unsure"] if "another part stands there" in doubt]
@@ -160,7 +160,8 @@ def test_a_menu_that_is_named_is_read_with_a_doubt(look: Looking) -> None:
 
 def test_a_page_of_more_records_than_a_run_takes_says_how_many(look: Looking) -> None:
     items = "".join(
-        f"<li class=item><a href=/{at}>Mug {at}</a><b>{at} g</b>" for at in range(1_500)
+        f"<li class=item><a href=/{number}>Mug {number}</a><b>{number} g</b>"
+        for number in range(1_500)
     )
     look.site.page("/1", f"{HTML}<ul>{items}</ul>")
     out, err = look(code=3)
@@ -172,7 +173,10 @@ def test_a_page_of_more_records_than_a_run_takes_says_how_many(look: Looking) ->
 def test_two_lists_of_one_kind_are_both_offered(look: Looking) -> None:
     halves = [
         f"<h2>{kind}</h2><ul id={kind}>"
-        + "".join(f"<li><a href=/{kind}/{at}>{kind} {name}</a><b>{at} g</b>" for at, name in rows)
+        + "".join(
+            f"<li><a href=/{kind}/{number}>{kind} {name}</a><b>{number} g</b>"
+            for number, name in rows
+        )
         + "</ul>"
         for kind, rows in (("steel", list(enumerate(NAMES))), ("glass", list(enumerate(NAMES, 20))))
     ]
@@ -193,7 +197,9 @@ def test_two_lists_of_one_kind_are_both_offered(look: Looking) -> None:
 def test_what_the_page_cannot_have_is_wrong_usage(
     look: Looking, options: tuple[str, ...], message: str
 ) -> None:
-    items = "".join(f"<li><a href=/{name}>{name}</a><i>{at} €</i>" for at, name in enumerate(NAMES))
+    items = "".join(
+        f"<li><a href=/{name}>{name}</a><i>{number} €</i>" for number, name in enumerate(NAMES)
+    )
     look.site.page("/1", f"{HTML}<ul>{items}</ul>")
     _, err = look(*options, code=2)
     assert message in err

@@ -32,7 +32,7 @@ def walk(
             yield from walk(inner, (*path, name))
 
 
-EVERY = [found for found in walk(cli, ()) if found[0]]
+EVERY = [each for each in walk(cli, ()) if each[0]]
 
 
 @pytest.mark.parametrize(("path", "command"), EVERY, ids=[" ".join(path) for path, _ in EVERY])

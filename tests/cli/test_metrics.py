@@ -84,8 +84,8 @@ def test_a_run_that_was_open_at_the_start_is_counted_once_when_it_ends(store: St
     assert attempt is not None
     with store.writing() as writer:
         writer.execute("UPDATE runs SET attempt = 2")
-    found = made.harvest(attempt.recipe, made.ITEMS, StopReason("natural_end"))
-    attempts.finish(store, attempt, found, AcceptancePolicy())
+    harvest = made.harvest(attempt.recipe, made.ITEMS, StopReason("natural_end"))
+    attempts.finish(store, attempt, harvest, AcceptancePolicy())
     (ended,) = watch.look()[1]
     assert (ended.end, ended.lost, dict(ended.pages)) == ("succeeded", 1, {"read": 1})
     assert watch.look()[1] == []

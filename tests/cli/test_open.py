@@ -50,9 +50,9 @@ def test_a_browser_that_opens_is_told(
         file = Path(address.removeprefix("file://"))
         assert [file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777] == [0o600, 0o700]
         opened.append(file)
-        found = re.search(r'url=([^"]+)"', file.read_text())
-        assert found is not None
-        press(unescape(found[1]))
+        match = re.search(r'url=([^"]+)"', file.read_text())
+        assert match is not None
+        press(unescape(match[1]))
         return True
 
     monkeypatch.setattr("webbrowser.open", sign_in)

@@ -196,12 +196,12 @@ def rich(store: Store) -> None:
         items: list[dict[str, Scalar]] = [
             {
                 **dict.fromkeys(("maker", "place"), "A name of some length"),
-                "sku": f"{URL_KEY}-{at}/index.html",
-                "title": f"{at} {TITLE}",
+                "sku": f"{URL_KEY}-{number}/index.html",
+                "title": f"{number} {TITLE}",
                 "text": LONG,
                 "price": price,
             }
-            for at in range(count)
+            for number in range(count)
         ]
         take(store, dataset, items)
     World(store).edit(dataset, "title", f"My {TITLE}")

@@ -56,7 +56,7 @@ def test_nothing_in_the_file_can_load_or_run_anything(
     livedata: Shell, store: Store, tmp_path: Path
 ) -> None:
     dataset = made.make_dataset(store)
-    items = [{"sku": f"{at} {text}", "title": text} for at, text in enumerate(ALL)]
+    items = [{"sku": f"{number} {text}", "title": text} for number, text in enumerate(ALL)]
     made.take(store, dataset, items)
     file = tmp_path / "report.html"
     livedata("dataset", "report", "shop", "-o", str(file))

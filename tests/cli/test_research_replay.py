@@ -113,8 +113,8 @@ def test_a_run_that_planned_searched_and_read_is_replayed_with_its_servers_gone(
     crawling: Crawling, site: Site, livedata: Shell, request: pytest.FixtureRequest
 ) -> None:
     site.page("/a", makers_page(FIRST))
-    found = {"lamps": [Found(site.at("/a")), Found(site.at("/gone")), Found("http://10.0.0.1/")]}
-    with ModelServer(read_makers) as model, SearchServer(found) as search:
+    results = {"lamps": [Found(site.at("/a")), Found(site.at("/gone")), Found("http://10.0.0.1/")]}
+    with ModelServer(read_makers) as model, SearchServer(results) as search:
         crawling.research = scripted(
             model.base_url, search="searxng", search_url=search.base_url, model_seconds=5
         )

@@ -207,7 +207,9 @@ def test_a_field_that_is_not_found_is_told(suggest: Suggesting) -> None:
 
 def test_another_page_is_refused_and_nothing_is_written(suggest: Suggesting) -> None:
     assert suggest.run() == "succeeded"
-    suggest.show("/1", "".join(f"<li>Chair {at}<i>{at}.50 €</i></li>" for at in range(20)))
+    suggest.show(
+        "/1", "".join(f"<li>Chair {number}<i>{number}.50 €</i></li>" for number in range(20))
+    )
     assert "too few to tell where the records are now" in suggest(code=3)[1]
     assert not suggest.file.exists()
 

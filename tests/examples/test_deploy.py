@@ -143,9 +143,9 @@ def test_the_container_file_installs_extras_that_there_are_and_starts_what_there
 
 def section(title: str) -> list[str]:
     """The blocks of commands below a title of the page."""
-    found = re.search(rf"^## {title}\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert found
-    return blocks(found[1], "sh")
+    match = re.search(rf"^## {title}\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert match
+    return blocks(match[1], "sh")
 
 
 class Machine:

@@ -28,7 +28,7 @@ def rows_of(crawling: Crawling, dataset: DatasetId) -> list[dict[str, Any]]:
     """The rows of a dataset, each column by its name."""
     columns = queries.dataset(crawling.store, "local", dataset)["columns"]
     rows = queries.rows(crawling.store, "local", dataset, 1000)[0]
-    return [{one["name"]: row["data"][one["id"]] for one in columns} for row in rows]
+    return [{column["name"]: row["data"][column["id"]] for column in columns} for row in rows]
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[str]:

@@ -36,9 +36,9 @@ class Leaf:
         self.root = html.fromstring(file.read_bytes())
 
     def all(self, xpath: str) -> list[Any]:
-        found = self.root.xpath(xpath)
-        assert isinstance(found, list)
-        return found
+        nodes = self.root.xpath(xpath)
+        assert isinstance(nodes, list)
+        return nodes
 
     def link(self, href: str) -> str:
         return urljoin(self.url, href)

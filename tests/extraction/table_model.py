@@ -115,16 +115,16 @@ def _number(cell: LexborNode, name: str) -> int | None:
 
 
 def _texts(table: Table, cell: Cell) -> list[str]:
-    found: list[Cell] = []
+    texts: list[Cell] = []
     for x in range(cell.x, cell.x + cell.width):
-        found += [header for header in _scan(table, cell, x) if header not in found]
-    found.sort(key=lambda header: (header.y, header.x))
-    return [header.text for header in found if header.text]
+        texts += [header for header in _scan(table, cell, x) if header not in texts]
+    texts.sort(key=lambda header: (header.y, header.x))
+    return [header.text for header in texts if header.text]
 
 
 def _scan(table: Table, principal: Cell, x: int) -> list[Cell]:
     """The steps "scan and assign header cells", upwards in one column."""
-    found: list[Cell] = []
+    cells: list[Cell] = []
     opaque: list[Cell] = []
     in_block = principal.is_header
     of_block = [principal] if in_block else []
@@ -136,11 +136,11 @@ def _scan(table: Table, principal: Cell, x: int) -> list[Cell]:
         if current.is_header:
             in_block = True
             of_block.append(current)
-            blocked = any((one.x, one.width) == (current.x, current.width) for one in opaque)
-            if not blocked and table.is_column_header(current) and current not in found:
-                found.append(current)
+            blocked = any((each.x, each.width) == (current.x, current.width) for each in opaque)
+            if not blocked and table.is_column_header(current) and current not in cells:
+                cells.append(current)
         elif in_block:
             in_block = False
             opaque += of_block
             of_block = []
-    return [header for header in found if header is not principal]
+    return [header for header in cells if header is not principal]

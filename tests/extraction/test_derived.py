@@ -43,7 +43,7 @@ def values(read: Page, name: str, selector: str) -> list[str | None]:
 
 
 @pytest.mark.parametrize(
-    ("markup", "selector", "found"),
+    ("markup", "selector", "expected"),
     [
         (TABLE, "td[livedata-header='Price EUR Net']", ["1"]),
         (TABLE, "td[livedata-header^='Price EUR Net']", ["3", "1", "5"]),
@@ -79,9 +79,9 @@ def values(read: Page, name: str, selector: str) -> list[str | None]:
         ("<p livedata-own=1 livedata-header livedata-row=data>a", "[livedata-row]", []),
     ],
 )
-def test_a_selector_names_what_is_derived(markup: str, selector: str, found: list[str]) -> None:
+def test_a_selector_names_what_is_derived(markup: str, selector: str, expected: list[str]) -> None:
     for around in ("", " " * matcher.LARGE):
-        assert texts(markup + around, selector) == found
+        assert texts(markup + around, selector) == expected
 
 
 HEADERS = {
@@ -199,13 +199,13 @@ _TREE = st.lists(
 def test_siblings_of_one_tag_are_numbered_from_one(markup: str, selector: str) -> None:
     read = page(markup)
     numbered: Counter[tuple[int, str | None]] = Counter()
-    found = read.select(parse(selector))
-    for node, place in zip(found, values(read, "livedata-index", selector), strict=True):
+    nodes = read.select(parse(selector))
+    for node, place in zip(nodes, values(read, "livedata-index", selector), strict=True):
         siblings = (node.parent.mem_id if node.parent else 0, node.tag)
         numbered[siblings] += 1
         assert place == str(numbered[siblings])
     again = read.select(parse(f"{selector}[livedata-index]"))
-    assert [node.mem_id for node in again] == [node.mem_id for node in found]
+    assert [node.mem_id for node in again] == [node.mem_id for node in nodes]
 
 
 @settings(max_examples=60, deadline=None)
@@ -239,8 +239,16 @@ def test_a_field_reads_what_is_derived_of_its_element_or_of_the_item() -> None:
         Read("attribute", "td", "livedata-unnumbered"),
     ]
     fields = tuple(
-        RecipeField(f"f{at}", f"f{at}", f"f{at}", at, type="string", required=False, read=read)
-        for at, read in enumerate(reads)
+        RecipeField(
+            f"f{number}",
+            f"f{number}",
+            f"f{number}",
+            number,
+            type="string",
+            required=False,
+            read=read,
+        )
+        for number, read in enumerate(reads)
     )
     recipe = Recipe(
         *(1, "http://site.test/", "static", "tr", fields, ("f1",)),

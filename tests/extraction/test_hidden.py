@@ -213,10 +213,10 @@ def test_a_page_that_hides_nothing_asks_for_no_rule() -> None:
 
 SOON = 0.7  # seconds of CPU
 HOSTILE = {
-    "rules": "".join(f".a{at}{{display:none}}" for at in range(25_000)),
+    "rules": "".join(f".a{number}{{display:none}}" for number in range(25_000)),
     "one rule of many": f"{'.x,' * 150_000}.x{{display:none}}",
     "many blocks of many": f"{'.x,' * 50_000}.x{{{'@media x{display:none}' * 15_000}}}",
-    "rules of one class": "".join(f".x.a{at}{{display:none}}" for at in range(9_000)),
+    "rules of one class": "".join(f".x.a{number}{{display:none}}" for number in range(9_000)),
     "blocks": "a{" * 200_000 + "display:none",
     "brackets": f"a{'(' * 400_000}{{display:none}}",
     "escapes": f".{chr(92)}{'a' * 6} " * 50_000 + "{display:none}",
@@ -234,7 +234,7 @@ HOSTILE = {
 @pytest.mark.timed
 @pytest.mark.parametrize("css", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_sheet_takes_bounded_work(css: str) -> None:
-    classes = " ".join(f"a{at}" for at in range(200))
+    classes = " ".join(f"a{number}" for number in range(200))
     body = f"<main><b class='x {classes}'>x</b>{f'<p class=x>{classes}' * 500}</main>"
     read = page(body, f"<style>{css}</style>")
     before, began = read.work.done, time.process_time()

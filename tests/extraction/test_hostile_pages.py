@@ -163,10 +163,10 @@ def test_no_charset_is_slow(charset: str, unit: bytes) -> None:
 
 
 CLASSED = {
-    "one element of many classes": f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x",
+    "one element of many classes": f"<p class='{' '.join(f'{n:x}' for n in range(700_000))}'>x",
     "an element of one long class": f"<p class='{'A1' * 2_400_000}'>x",
     "many elements of the same classes": "".join(
-        f"<p class='{' '.join(map(chr, range(192, 692)))} {at}'>x" for at in range(4_000)
+        f"<p class='{' '.join(map(chr, range(192, 692)))} {n}'>x" for n in range(4_000)
     ),
 }
 
@@ -195,7 +195,8 @@ DERIVED = {
     ),
     "rows of headers": ("<table>" + "<tr><th>A" * 20_000, False),
     "rows of headers of many widths": (
-        "<table>" + "".join(f"<tr><th colspan={at % 900}>A<tr><td>x" for at in range(20_000)),
+        "<table>"
+        + "".join(f"<tr><th colspan={number % 900}>A<tr><td>x" for number in range(20_000)),
         False,
     ),
     "a long header": (f"<table><tr><th>{'A' * 30_000}{'<tr><td>x' * 20_000}", False),
@@ -234,8 +235,8 @@ HAVING = {
     "many elements": ("<p><b>x</b></p>" * 9_000, True),
     "elements deep in each other": ("<div>" * 60 + "<p><b><i>x</i></b></p>" * 9_000, True),
     "tags of many names in each other": (
-        "".join(f"<x-{at}>" for at in range(120))
-        + "".join(f"<y-{at}>x</y-{at}>" for at in range(20_000)),
+        "".join(f"<x-{number}>" for number in range(120))
+        + "".join(f"<y-{number}>x</y-{number}>" for number in range(20_000)),
         False,
     ),
 }
@@ -247,10 +248,10 @@ def test_telling_what_elements_have_in_them_is_soon_done_or_over_the_budget(name
     read = page(markup)
     began = time.process_time()
     try:
-        found = len(read.select(parse("[livedata-has~=b]"))) > 9_000
+        result = len(read.select(parse("[livedata-has~=b]"))) > 9_000
     except TooMuchWork:
-        found = False
-    assert found is is_read
+        result = False
+    assert result is is_read
     assert time.process_time() - began < SOON
 
 

@@ -115,9 +115,11 @@ def test_classes_of_a_large_page_are_told_apart_as_on_a_small_one() -> None:
 
 def test_a_class_is_found_in_each_value_that_has_it_and_in_no_part_of_a_name() -> None:
     values = ["a", "ab a", "ba", " a\ta\n", "a-b", "b  a", "\u00e4 a", "\u00e4a", "A", ""]
-    body = "".join(f"<i class='{value}'>{at}</i>" for at, value in enumerate(values * 2))
+    body = "".join(f"<i class='{value}'>{number}</i>" for number, value in enumerate(values * 2))
     for around in ("", "x" * matcher.LARGE):
         read = page(f"<!doctype html>{around}{body}")
         for css, places in {".a": [0, 1, 3, 5, 6], ".\u00e4": [6], ".a.b": [5], ".A": [8]}.items():
             texts = [read.text(node) for node in read.select(parse(css))]
-            assert texts == [str(at) for at in places + [at + 10 for at in places]], css
+            assert texts == [
+                str(number) for number in places + [number + 10 for number in places]
+            ], css

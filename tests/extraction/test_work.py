@@ -28,8 +28,16 @@ def text_of(read: Page, selector: str) -> int:
 def recipe(fields: int) -> Recipe:
     read = Read("text", None, None)
     named = tuple(
-        RecipeField(f"f{at}", f"f{at}", f"f{at}", at, type="string", required=False, read=read)
-        for at in range(fields)
+        RecipeField(
+            f"f{number}",
+            f"f{number}",
+            f"f{number}",
+            number,
+            type="string",
+            required=False,
+            read=read,
+        )
+        for number in range(fields)
     )
     return Recipe(
         *(1, "http://site.test/", "static", "li", named, ("f0",)),
@@ -117,6 +125,6 @@ def test_an_item_counts_beside_its_cells() -> None:
         Extractor(recipe(fields)).records(read)
         spent.append(read.work.done)
     cells = spent[1] - spent[0]
-    found = page("<ul>" + "<li>x" * 100)
-    found.select(parse("li"))
-    assert spent[0] - found.work.done - cells == 8 * 100
+    document = page("<ul>" + "<li>x" * 100)
+    document.select(parse("li"))
+    assert spent[0] - document.work.done - cells == 8 * 100

@@ -37,8 +37,8 @@ class ProposedColumns:
             for column in proposed.columns
         }
         self._texts: Final = {
-            column.name: [row.texts[at] for row in rows]
-            for at, column in enumerate(proposed.columns)
+            column.name: [row.texts[number] for row in rows]
+            for number, column in enumerate(proposed.columns)
         }
 
     def wrong_key(self) -> str | None:
@@ -59,13 +59,13 @@ class ProposedColumns:
         columns = [column for column in self._proposed.columns if column.name in key.names]
         left = [column for column in columns if not self._is_identifier(column)]
         sets = [parts for parts in said.together if self._holds(columns, parts)]
-        left = [one for one in left if not any(self._is_any(one, parts) for parts in sets)]
+        left = [each for each in left if not any(self._is_any(each, parts) for parts in sets)]
         return "; ".join(f"the key reads {self._named(column)}" for column in left) or None
 
     def wrongly_required(self, names: Collection[str]) -> list[str]:
         """Those of the required columns of which an empty cell would be no fault."""
-        found, said = self._proposed, self._said
-        keys = found.key.names if isinstance(found.key, Key) else ()
+        read, said = self._proposed, self._said
+        keys = read.key.names if isinstance(read.key, Key) else ()
         parts = [
             *said.identifiers,
             *said.required,
@@ -73,7 +73,7 @@ class ProposedColumns:
         ]
         return [
             f"{column.name} ({column.read.place}) is required"
-            for column in found.columns
+            for column in read.columns
             if column.name in names
             and column.name not in keys
             and not self._is_any(column, parts)
@@ -125,10 +125,10 @@ class ProposedColumns:
         part = Part(self._page, written)
         if column.attribute is not None or part.attribute is not None:
             return False
-        found = part.by_record(self._members)
+        parts = part.by_record(self._members)
         around = sum(
             any(inner.mem_id == node.mem_id for node in nodes for inner in read.css("*"))
-            for number, nodes in found.items()
+            for number, nodes in parts.items()
             if (read := self._nodes[column.name][number]) is not None
         )
         return around >= _MOSTLY * len(self._members)
@@ -144,8 +144,8 @@ class ProposedColumns:
     def _is_filled(self, written: str) -> bool:
         """Whether nearly all of the records that are proposed have a part, not just a number."""
         part = Part(self._page, written)
-        found = part.by_record(self._members).values()
-        values = [value for nodes in found if (value := part.value(nodes[0])) is not None]
+        parts = part.by_record(self._members).values()
+        values = [value for nodes in parts if (value := part.value(nodes[0])) is not None]
         return len(values) >= _MOSTLY * len(self._members) and not _is_numbered(values)
 
 
@@ -161,6 +161,6 @@ def _says(value: str | None, text: str) -> bool:
 
 def _is_numbered(texts: Sequence[str | None]) -> bool:
     """Whether texts begin with numbers that count them, such as those of chapters."""
-    found = [_NUMBERED.match(text) for text in texts if text]
-    numbers = [tuple(map(int, match[1].split("."))) for match in found if match is not None]
-    return len(numbers) >= _MOSTLY * len(found) and numbers == sorted(set(numbers))
+    matches = [_NUMBERED.match(text) for text in texts if text]
+    numbers = [tuple(map(int, match[1].split("."))) for match in matches if match is not None]
+    return len(numbers) >= _MOSTLY * len(matches) and numbers == sorted(set(numbers))

@@ -54,7 +54,7 @@ def _rules(tree: LexborHTMLParser) -> Iterator[str]:
     for style in tree.css("style"):
         for selectors, said in _RULE.findall(style.text()):
             if _HIDES.search(said):
-                yield from (one for one in selectors.split(",") if _SIMPLE.fullmatch(one))
+                yield from (each for each in selectors.split(",") if _SIMPLE.fullmatch(each))
 
 
 def _squeezed(text: str) -> str:

@@ -34,10 +34,10 @@ class Invention:
         if not piece.startswith("<"):
             return html.escape(self._text(html.unescape(piece), number), quote=False)
         return _ATTRIBUTE.sub(
-            lambda found: (
-                found[0]
-                if found[1] in _KEPT
-                else f'{found[1]}="{html.escape(self._text(html.unescape(found[2]), number))}"'
+            lambda result: (
+                result[0]
+                if result[1] in _KEPT
+                else f'{result[1]}="{html.escape(self._text(html.unescape(result[2]), number))}"'
             ),
             piece,
         )

@@ -123,13 +123,13 @@ def _share(members: Sequence[LexborNode], records: Sequence[LexborNode]) -> floa
     around = Counter(above for record in records for above in _above(record))
     within = [lengths.keys() & _above(member) for member in members]
     inside = Counter(record for each in within for record in each)
-    found = 0
+    matched = 0
     for member, outer in zip(members, within, strict=True):
         # Several members within one record are not it, and nor are one around several or a part.
         alone = len(outer) == 1 and inside[next(iter(outer))] == 1
         most = alone and _length(member) >= _HALF * lengths[next(iter(outer))]
-        found += member.mem_id in lengths or around[member.mem_id] == 1 or most
-    return found / max(1, len(members) + len(records) - found)
+        matched += member.mem_id in lengths or around[member.mem_id] == 1 or most
+    return matched / max(1, len(members) + len(records) - matched)
 
 
 def _length(node: LexborNode) -> int:

@@ -39,8 +39,8 @@ class Part:
     """What a part of a page has in each record: elements, and their values."""
 
     def __init__(self, page: Page, written: str) -> None:
-        selector, at, attribute = written.partition(_AT)
-        self.attribute: Final = attribute if at else None
+        selector, place, attribute = written.partition(_AT)
+        self.attribute: Final = attribute if place else None
         if attribute and is_derived(attribute):
             page.derive(attribute, parse(selector))
         self.nodes: Final = page.tree.css(selector)
@@ -55,12 +55,12 @@ class Part:
     def by_record(self, records: Sequence[LexborNode]) -> Mapping[int, list[LexborNode]]:
         """The elements within each record, by its number."""
         numbers = {record.mem_id: number for number, record in enumerate(records)}
-        found: dict[int, list[LexborNode]] = {}
+        values: dict[int, list[LexborNode]] = {}
         for node in self.nodes:
             number = next((numbers[up] for up in upwards(node) if up in numbers), None)
             if number is not None:
-                found.setdefault(number, []).append(node)
-        return found
+                values.setdefault(number, []).append(node)
+        return values
 
 
 @cache
@@ -72,8 +72,8 @@ def every_list_columns() -> Mapping[str, Columns]:
 def part_values(gold: Gold, page: Page, written: str) -> list[str | None]:
     """The first value of a part in each record that has it, of those records that most do."""
     part = Part(page, written)
-    found = [part.by_record(page.tree.css(selector)) for selector in gold.records]
-    return [part.value(nodes[0]) for nodes in max(found, key=len).values()]
+    result = [part.by_record(page.tree.css(selector)) for selector in gold.records]
+    return [part.value(nodes[0]) for nodes in max(result, key=len).values()]
 
 
 def upwards(node: LexborNode) -> Iterator[int]:

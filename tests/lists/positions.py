@@ -46,16 +46,19 @@ def renumbered(
         for record in records
     ]
     along = [place for place in _places(numbers) if _counts(numbers, place)]
-    return [_rewritten(other, numbers, along, at) for at, other in enumerate(others)]
+    return [_rewritten(other, numbers, along, index) for index, other in enumerate(others)]
 
 
 def placed(records: Sequence[str]) -> list[str]:
     """The records with links that say at which place of the list each of them stands."""
-    return [_LINK.sub(partial(_with_place, at=at), record) for at, record in enumerate(records, 1)]
+    return [
+        _LINK.sub(partial(_with_place, position=number), record)
+        for number, record in enumerate(records, 1)
+    ]
 
 
-def _with_place(link: re.Match[str], at: int) -> str:
-    return f"{link[0]}{'&amp;' if '?' in link[1] else '?'}place={at}"
+def _with_place(link: re.Match[str], position: int) -> str:
+    return f"{link[0]}{'&amp;' if '?' in link[1] else '?'}place={position}"
 
 
 def _places(numbers: Sequence[Mapping[_Place, Number]]) -> list[_Place]:
@@ -67,28 +70,28 @@ def _places(numbers: Sequence[Mapping[_Place, Number]]) -> list[_Place]:
 
 def _counts(numbers: Sequence[Mapping[_Place, Number]], place: _Place) -> bool:
     """Whether the numbers at a place go up by one from record to record."""
-    found = [each[place].value for each in numbers if place in each]
-    steps = [after - before for before, after in pairwise(found)]
+    values = [each[place].value for each in numbers if place in each]
+    steps = [after - before for before, after in pairwise(values)]
     return steps.count(1) >= _MOSTLY * len(steps)
 
 
 def _rewritten(
-    record: str, numbers: Sequence[Mapping[_Place, Number]], along: Sequence[_Place], at: int
+    record: str, numbers: Sequence[Mapping[_Place, Number]], along: Sequence[_Place], position: int
 ) -> str:
     own = dict(_numbers(record))
-    changes = [(own[place], _said(numbers, place, at)) for place in along if place in own]
+    changes = [(own[place], _said(numbers, place, position)) for place in along if place in own]
     for number, said in sorted(changes, key=lambda change: -change[0].start):
         record = f"{record[: number.start]}{said}{record[number.end :]}"
     return record
 
 
-def _said(numbers: Sequence[Mapping[_Place, Number]], place: _Place, at: int) -> str:
+def _said(numbers: Sequence[Mapping[_Place, Number]], place: _Place, position: int) -> str:
     """The number that belongs to a place of the list, which may be beyond its end."""
-    having = [at for at, each in enumerate(numbers) if place in each]
-    nearest = min(having, key=lambda other: abs(other - at))
+    having = [position for position, each in enumerate(numbers) if place in each]
+    nearest = min(having, key=lambda other: abs(other - position))
     number = numbers[nearest][place]
     digits = number.end - number.start - len(number.before)
-    return f"{number.before}{number.value + at - nearest:0{digits}}"
+    return f"{number.before}{number.value + position - nearest:0{digits}}"
 
 
 def _numbers(record: str) -> Iterator[tuple[_Place, Number]]:

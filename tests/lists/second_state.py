@@ -60,8 +60,8 @@ def states(gold: Gold, said: Columns, *, places: bool = False) -> States:
     invention = Invention(records)
     if node is not None:
         records[chosen] = _corrected(gold, page.tree, node, chosen)
-    new = [invention.like(today.records[at], number) for number, at in enumerate(copied)]
-    changed = [*new, *(record for at, record in enumerate(records) if at != removed)]
+    new = [invention.like(today.records[index], number) for number, index in enumerate(copied)]
+    changed = [*new, *(record for index, record in enumerate(records) if index != removed)]
     changed = renumbered(today.records, changed, _identifiers(page, said))
     changed = write(changed)
     middle = len(changed) // 2
@@ -110,10 +110,10 @@ def _correctable(page: Page, record: Sequence[LexborNode], said: Columns) -> Lex
 
 def _identifiers(page: Page, said: Columns) -> set[str]:
     """What the attributes say that identify records, as it is written."""
-    found = (Part(page, part) for part in said.identifiers)
+    parts = (Part(page, part) for part in said.identifiers)
     return {
         html.escape(node.attributes.get(part.attribute) or "")
-        for part in found
+        for part in parts
         if part.attribute is not None
         for node in part.nodes
     }

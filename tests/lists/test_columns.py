@@ -50,8 +50,8 @@ def proposed(lists: Lists, *key: str) -> ProposedList:
         _row(lists, number, columns)
         for number in range(len(lists.survey.matcher.select(parse("article.flat"))))
     ]
-    found = replace(first, selector="article.flat", columns=columns, rows=rows)
-    return replace(found, key=replace(first.key, names=key) if key else NoKey({}))
+    proposal = replace(first, selector="article.flat", columns=columns, rows=rows)
+    return replace(proposal, key=replace(first.key, names=key) if key else NoKey({}))
 
 
 def _row(lists: Lists, number: int, columns: Sequence[ListColumn]) -> Record:
@@ -99,9 +99,9 @@ def test_no_key_is_right_only_where_nothing_identifies_a_record(flats: Lists) ->
 
 
 def test_an_unsure_key_is_right_only_where_nothing_identifies_a_record(flats: Lists) -> None:
-    found = proposed(flats, "rent")
-    unsure = replace(found, key=replace(found.key, standing="figure"))
-    sure = replace(found, key=replace(found.key, standing="main"))
+    proposal = proposed(flats, "rent")
+    unsure = replace(proposal, key=replace(proposal.key, standing="figure"))
+    sure = replace(proposal, key=replace(proposal.key, standing="main"))
     assert ProposedColumns(flats.survey, unsure, Columns(keyless=True)).wrong_key() is None
     assert ProposedColumns(flats.survey, sure, Columns(keyless=True)).wrong_key() is not None
     assert ProposedColumns(flats.survey, unsure, SAID).wrong_key() is not None

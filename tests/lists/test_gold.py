@@ -40,6 +40,8 @@ def test_the_readme_names_each_page() -> None:
 
 
 def test_no_page_has_a_mail_address() -> None:
-    found = {gold.name: MAIL.findall(gold.markup) for gold in every_page()}
-    others = {name: mails for name, mails in found.items() if set(mails) - {"name@mail.example"}}
+    addresses = {gold.name: MAIL.findall(gold.markup) for gold in every_page()}
+    others = {
+        name: mails for name, mails in addresses.items() if set(mails) - {"name@mail.example"}
+    }
     assert others == {}

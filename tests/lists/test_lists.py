@@ -33,11 +33,11 @@ def judged(half: Half) -> list[Judged]:
     ],
 )
 def test_lists_on_real_pages_are_found(half: Half, least: dict[str, int]) -> None:
-    found = shares(judged(half))
-    assert found.lists == least["lists"]
-    assert found.hidden == 0, found
-    worse = {name: count for name, count in least.items() if getattr(found, name) < count}
-    assert worse == {}, found
+    measured = shares(judged(half))
+    assert measured.lists == least["lists"]
+    assert measured.hidden == 0, measured
+    worse = {name: count for name, count in least.items() if getattr(measured, name) < count}
+    assert worse == {}, measured
 
 
 @pytest.mark.timed

@@ -46,7 +46,10 @@ def test_tomorrow_two_records_are_on_top_one_is_gone_and_one_is_corrected(name: 
 
 
 def test_records_have_the_numbers_of_their_new_places() -> None:
-    today = [f'<li id="row_{at}"><a href="/x?id={at * 37}">{at}. Book</a></li>' for at in range(6)]
+    today = [
+        f'<li id="row_{number}"><a href="/x?id={number * 37}">{number}. Book</a></li>'
+        for number in range(6)
+    ]
     assert renumbered(today, [*today[3:], *today], [])[:4] == [
         '<li id="row_0"><a href="/x?id=111">0. Book</a></li>',
         '<li id="row_1"><a href="/x?id=148">1. Book</a></li>',
@@ -56,8 +59,8 @@ def test_records_have_the_numbers_of_their_new_places() -> None:
 
 
 def test_a_number_that_identifies_a_record_stays() -> None:
-    today = [f'<li id="post-{at}">Post</li>' for at in range(6)]
-    posts = {f"post-{at}" for at in range(6)}
+    today = [f'<li id="post-{number}">Post</li>' for number in range(6)]
+    posts = {f"post-{number}" for number in range(6)}
     assert renumbered(today, today[2:], posts) == today[2:]
 
 

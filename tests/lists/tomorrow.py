@@ -108,8 +108,8 @@ def _run(gold: Gold, markup: str, recipe: Recipe) -> _Run:
     page = _page(gold, markup)
     records, matches = Extractor(recipe).records(page)
     moment, address = int(time.time()), gold.url
-    one = PageRead(1, address, address, address, 200, None, page.digest, moment, records, matches)
-    harvest = Harvest([one], StopReason("natural_end"))
+    read = PageRead(1, address, address, address, 200, None, page.digest, moment, records, matches)
+    harvest = Harvest([read], StopReason("natural_end"))
     problem = judge(harvest, recipe).problem
     rows = {key: record for key, (_, record) in distinct(harvest).items()}
     keys = [record.key for record in records]
@@ -164,8 +164,8 @@ def _changed(first: _Run, second: _Run) -> dict[str, str]:
     for key, old in first.rows.items():
         new = second.rows.get(key)
         if new is not None and (places := differing_fields(old, new)):
-            at = places[0]
-            changed[key] = f"{str(old.values[at])[:60]!r} to {str(new.values[at])[:60]!r}"
+            place = places[0]
+            changed[key] = f"{str(old.values[place])[:60]!r} to {str(new.values[place])[:60]!r}"
     return changed
 
 

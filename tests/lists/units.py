@@ -62,11 +62,11 @@ def units(gold: Gold, tree: LexborHTMLParser) -> Units:
 
 def unit_elements(gold: Gold, tree: LexborHTMLParser) -> list[list[LexborNode]]:
     """The elements of each record that lies in no other one, the one that it begins with first."""
-    found = [tree.css(selector) for selector in gold.records]
-    every = {node.mem_id for nodes in found for node in nodes}
+    result = [tree.css(selector) for selector in gold.records]
+    every = {node.mem_id for nodes in result for node in nodes}
     outer = [
         [node for node in nodes if not every & set(upwards(node)) - {node.mem_id}]
-        for nodes in found
+        for nodes in result
     ]
     first, *others = [nodes for nodes in outer if nodes]
     begin = {node.mem_id for node in first}

@@ -97,7 +97,9 @@ def test_long_histories_show_the_newest_twenty_runs_and_the_first_changes(
     assert read["items"][0]["content_html"].endswith("<p>and 15 more</p>")
     assert read["items"][0]["content_html"].count("<tr>") == 26
     for number in range(21):
-        table.take(*({**A, "sku": f"K{at}", "price": number if at else 0} for at in range(2)))
+        table.take(
+            *({**A, "sku": f"K{index}", "price": number if index else 0} for index in range(2))
+        )
     assert len(json.loads(client.get(address(table, "json")).data)["items"]) <= 20
 
 

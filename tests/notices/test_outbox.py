@@ -90,7 +90,10 @@ def test_messages_of_one_dataset_arrive_in_order_over_failures(
     table: Table, notify: Notify, store: Store
 ) -> None:
     answers: list[Behaviour] = [200, 500, 503, "close", 200, 302, 200]
-    with delivering_to(store, notify, lambda at: answers[at] if at < 7 else 200) as (hook, courier):
+    with delivering_to(store, notify, lambda place: answers[place] if place < 7 else 200) as (
+        hook,
+        courier,
+    ):
         changed(table, 5)
         with at_work(courier):
             until(lambda: waiting(store) == 0)
@@ -128,7 +131,7 @@ def test_a_receiver_that_fails_holds_up_no_other(
     changed(table, 1)
     changed(other, 1)
     streams = {(each.notice.name, each.head.dataset) for each in (taken(store) for _ in range(4))}
-    assert streams == {(name, one.id) for name in ("one", "two") for one in (table, other)}
+    assert streams == {(name, item.id) for name in ("one", "two") for item in (table, other)}
     assert delivering.take(store) is None
 
 

@@ -49,7 +49,7 @@ class CarefulReader:
         page = asked.task["page"]
         seed = f"{self._seed} {page['text']}"
         chance = random.Random(seed)
-        rows = list(found(self._entities.get(urlsplit(page["url"]).path, ()), page["text"]))
+        rows = list(read_rows(self._entities.get(urlsplit(page["url"]).path, ()), page["text"]))
         for row in rows:
             if self._restless and chance.random() < 0.5:
                 row["name"] = f" {row['name'].upper()} "
@@ -57,7 +57,7 @@ class CarefulReader:
         return flawed(answer, self._defects, seed)
 
 
-def found(entities: Sequence[Entity], text: str) -> Iterator[Json]:
+def read_rows(entities: Sequence[Entity], text: str) -> Iterator[Json]:
     """The rows of the entities whose headings stand in a text, in its order."""
     page = " ".join(text.split())
     places = [(place, entity) for entity in entities if (place := _place(page, entity)) >= 0]
@@ -79,7 +79,9 @@ def _place(page: str, entity: Entity) -> int:
     matches = re.finditer(rf"(?<!\w){re.escape(entity.heading)}(?!\w)", page)
     return max(
         (match.start() for match in matches),
-        key=lambda at: sum(value in page[at : at + FAR] for value in entity.values.values()),
+        key=lambda place: sum(
+            value in page[place : place + FAR] for value in entity.values.values()
+        ),
         default=-1,
     )
 
@@ -87,9 +89,9 @@ def _place(page: str, entity: Entity) -> int:
 def _cells(part: str, entity: Entity) -> Iterator[Json]:
     """The cells of an entity, read from its part of the page."""
     for label, value in entity.values.items():
-        at = part.find(value)
-        if at < 0:
+        place = part.find(value)
+        if place < 0:
             yield {"attribute": label, "value": None, "quote": None, "reason": "not_found"}
         else:
-            quote = part[0 if at < NEAR else at : at + len(value)]
+            quote = part[0 if place < NEAR else place : place + len(value)]
             yield {"attribute": label, "value": value, "quote": quote, "reason": None}

@@ -269,11 +269,11 @@ def rows_of(crawling: Crawling, made: ids.DatasetId) -> dict[str, dict[str, Any]
 def test_no_attack_gets_more_than_its_page_shows(
     crawling: Crawling, site: Site, livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: dict[str, list[Found]] = {"lamps": [Found(site.at("/0"))]}
+    results: dict[str, list[Found]] = {"lamps": [Found(site.at("/0"))]}
     with (
         Site() as bait,
         ModelServer(lambda asked: obey(asked, bait)) as model,
-        SearchServer(found) as search,
+        SearchServer(results) as search,
     ):
         paths = put_up(site, bait)
         settings = {"search": "searxng", "search_url": search.base_url}
@@ -281,7 +281,7 @@ def test_no_attack_gets_more_than_its_page_shows(
         made = dataset(crawling.store, limits=ResearchLimits(pages=80))
         assert crawling.run(made, allow=site.host)["status"] == "succeeded"
         before = rows_of(crawling, made)
-        found["lamps"] += [*private_results(bait), *(Found(site.at(path)) for path in paths)]
+        results["lamps"] += [*private_results(bait), *(Found(site.at(path)) for path in paths)]
         for name, value in {
             "ALLOW_HOSTS": site.host,
             "MODEL": "scripted",

@@ -126,8 +126,10 @@ def test_a_part_without_an_answer_cuts_a_page_and_the_first_one_loses_it(part: i
     assert outcome.pages[0].cut
     assert codes(recorder, LONG).count("text_cut") == 1
     for each in NAMES:
-        at = TEXT.index(each)
-        shown = {w.start // PART for w in windows(TEXT) if w.start <= at and at + 16 <= w.end}
+        position = TEXT.index(each)
+        shown = {
+            w.start // PART for w in windows(TEXT) if w.start <= position and position + 16 <= w.end
+        }
         assert (each in names(outcome)) is (shown != {part}), each
 
 

@@ -286,12 +286,12 @@ def check_later(world: World, outcome: ResearchOutcome) -> None:
                 and fold(named.value or "") not in fold(texts[named.url].text)
             )
     known = {entity.key: entity for entity in memory.entities}
-    for found in again.rows:
-        entity = known.get(found.key)
-        assert found.minted is (entity is None)
+    for rows in again.rows:
+        entity = known.get(rows.key)
+        assert rows.minted is (entity is None)
         if entity is not None:
-            assert found.identity.anchor == entity.anchor
-            assert set(entity.names) <= set(found.identity.names)
+            assert rows.identity.anchor == entity.anchor
+            assert set(entity.names) <= set(rows.identity.names)
 
 
 def main(count: int, first: int = 0) -> int:

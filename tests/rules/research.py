@@ -26,8 +26,8 @@ RUN = "00000000-0000-7000-8000-000000000001"
 EARLIER = "00000000-0000-7000-8000-000000000000"
 LABELS = ("Name", "Evidence", "Source", "City", "Founded")
 FIELDS = [
-    ResearchField(f"00000000-0000-7000-9000-00000000000{at}", label.lower(), label, at)
-    for at, label in enumerate(LABELS)
+    ResearchField(f"00000000-0000-7000-9000-00000000000{number}", label.lower(), label, number)
+    for number, label in enumerate(LABELS)
 ]
 NAME, EVIDENCE, SOURCE, CITY, FOUNDED = FIELDS
 COLUMNS: list[Column] = [
@@ -122,7 +122,7 @@ def worked_example() -> RecordedResearch:
     """Four candidates, a limit of three pages, a refused page and defects of each kind."""
     offered = [("Acme Ltd", LIST), ("Bolt", LIST)]
     offered += [("ACME", TOP), ("Bolt", TOP), ("Mercury", TOP), ("Dyn", TOP)]
-    ids = {pair: f"x{pair[1]}#{at}" for at, pair in enumerate(offered)}
+    ids = {pair: f"x{pair[1]}#{number}" for number, pair in enumerate(offered)}
 
     def about(stage: Stage, code: str, name: str, url: str, **more: Any) -> ResearchFact:
         return fact(stage, code, url, name, candidate=ids[name, url], **more)
@@ -185,9 +185,11 @@ class World:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # no secret
         self._facts: list[ResearchFact] = []
-        self._urls = [f"https://{at % 3}.example/{at}" for at in range(self._random.randint(1, 8))]
+        self._urls = [
+            f"https://{number % 3}.example/{number}" for number in range(self._random.randint(1, 8))
+        ]
         # Several keys of one name, and several names of one key.
-        self._keys = [f"k{at}" for at in range(self._random.randint(1, 10))]
+        self._keys = [f"k{number}" for number in range(self._random.randint(1, 10))]
         self._known = {key: self._random.choice(self._urls) for key in self._keys[::2]}
 
     def recorded(self) -> RecordedResearch:
@@ -236,14 +238,14 @@ class World:
     def _offer(self, url: str) -> list[tuple[str, str, str, str]]:
         """(candidate, key, name, page) of each row that the page supports."""
         rolls, supported = self._random, []
-        for at, key in enumerate(rolls.sample(self._keys, rolls.randint(0, len(self._keys)))):
+        for number, key in enumerate(rolls.sample(self._keys, rolls.randint(0, len(self._keys)))):
             name = rolls.choice([self._name(key), self._name(key).upper(), f"Alias {key}"])
             if key in self._known and rolls.random() < 0.2:
                 entity = self._name(key)
                 mentioned = failure("extraction", "mentioned_not_offered", url, entity, key=key)
                 self._facts.append(mentioned)
                 continue
-            candidate = f"{url}#{at}"
+            candidate = f"{url}#{number}"
             self._facts.append(fact("extraction", "row_offered", url, name, candidate=candidate))
             if rolls.random() < 0.2:
                 code = rolls.choice(["invalid_name", "name_quote_not_on_page", "scope_missing"])
@@ -276,17 +278,17 @@ class World:
 
 def large_run(entities: int) -> RecordedResearch:
     """An accepted Run of 25 pages, each of which offers many of the entities again."""
-    urls = [f"https://a.example/{at}" for at in range(25)]
+    urls = [f"https://a.example/{number}" for number in range(25)]
     facts = [fact("discovery", "candidate_found", url) for url in urls]
     kept: dict[str, RowAtRun] = {}
     for url in urls:
         facts += [fact("selection", "page_selected", url), fact("retrieval", "page_read", url)]
-    for at in range(3 * entities):
-        name, key, url = f"Name {at % entities}", f"k{at % entities}", urls[at % 25]
+    for number in range(3 * entities):
+        name, key, url = f"Name {number % entities}", f"k{number % entities}", urls[number % 25]
         ends = "row_merged" if key in kept else "row_kept"
         for stage, code in (("extraction", "row_offered"), ("validation", "row_supported")):
-            facts.append(fact(stage, code, url, name, candidate=f"c{at}"))  # type: ignore[arg-type]  # a stage
-        facts.append(fact("reconciliation", ends, url, name, candidate=f"c{at}", key=key))
+            facts.append(fact(stage, code, url, name, candidate=f"c{number}"))  # type: ignore[arg-type]  # a stage
+        facts.append(fact("reconciliation", ends, url, name, candidate=f"c{number}", key=key))
         kept[key] = row(key, [*_named(name, url), (None, "unknown"), ("x", None)])
     facts += [fact("extraction", "page_checked", url) for url in urls]
     return recorded(facts, rows=kept)

@@ -222,10 +222,10 @@ def test_all_problems_come_at_once_in_the_order_of_the_document() -> None:
 
 
 def _stored(
-    at: str, name: str, *, key: bool = False, user: bool = False, kind: str = "string"
+    place: str, name: str, *, key: bool = False, user: bool = False, kind: str = "string"
 ) -> Column:
     return Column(
-        id=at,
+        id=place,
         label=name,
         ownership="user" if user else "collected",
         name=name,

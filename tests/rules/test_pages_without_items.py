@@ -101,14 +101,14 @@ def test_the_rows_of_a_page_are_those_that_were_read_there() -> None:
 def test_a_quarter_of_the_rows_and_two_at_least_settle_it(
     shown: int, known: int, settled: bool
 ) -> None:
-    texts: list[RowTexts] = [frozenset({f"Lamp {at}"}) for at in range(known)]
-    markup = "".join(f"<p>Lamp {at}</p>" for at in range(shown))
+    texts: list[RowTexts] = [frozenset({f"Lamp {number}"}) for number in range(known)]
+    markup = "".join(f"<p>Lamp {number}</p>" for number in range(shown))
     assert shows_rows(judge_page(markup, 1, None, texts)) is settled
 
 
 HEAD = f"<html><head><style>{'.a{color:red}' * 6_000}</style></head>"
-ITEMS = "".join(f"<li><b>Lamp {at}</b></li>" for at in range(20))
-NAMES = frozenset(f"Lamp {at}" for at in range(20))
+ITEMS = "".join(f"<li><b>Lamp {number}</b></li>" for number in range(20))
+NAMES = frozenset(f"Lamp {number}" for number in range(20))
 FILL = "<p>Much ado about nothing.</p>" * 3_000
 
 
@@ -139,13 +139,13 @@ def test_a_hostile_page_is_judged_soon(part: str) -> None:
     assert time.process_time() - started < 5
 
 
-ADDRESSES = "".join(f"<p>/{at:x}" for at in range(300_000))
+ADDRESSES = "".join(f"<p>/{number:x}" for number in range(300_000))
 HOSTILE_PAGES = {
     "open strings": "<script>" + '\\"' * 1_000_000,
     "addresses": ADDRESSES,
     "addresses without tags": ADDRESSES.replace("<p", ""),
-    "addresses of one name": "<p>x" + "".join(f">/{at:x}/Lamp-1" for at in range(200_000)),
-    "addresses in scripts": "<script>" + "".join(f'"/{at:x}"' for at in range(250_000)),
+    "addresses of one name": "<p>x" + "".join(f">/{number:x}/Lamp-1" for number in range(200_000)),
+    "addresses in scripts": "<script>" + "".join(f'"/{number:x}"' for number in range(250_000)),
     "markup in scripts": "<script>" + f'"{ADDRESSES[:4000]}"' * 500,
     "a known text": "<p>Lamp 2" * 200_000 + ">Lamp 3" * 500_000,
 }

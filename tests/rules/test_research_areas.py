@@ -71,8 +71,8 @@ def test_a_trace_has_the_results_of_the_search_with_what_became_of_each() -> Non
 def _pages(**outcomes: int) -> list[ResearchFact]:
     facts = []
     for kind, count in outcomes.items():
-        for at in range(count):
-            url = f"https://{kind}.example/{at}"
+        for number in range(count):
+            url = f"https://{kind}.example/{number}"
             facts += [
                 fact("discovery", "candidate_found", url),
                 fact("selection", "page_selected", url),
@@ -125,8 +125,8 @@ def _rows(cities: str) -> RecordedResearch:
         "f": (None, "extraction_failed"),
     }
     facts, rows = list[ResearchFact](), dict[str, RowAtRun]()
-    for at, letter in enumerate(cities):
-        key = f"k{at}"
+    for number, letter in enumerate(cities):
+        key = f"k{number}"
         facts.append(fact("reconciliation", "row_kept", LIST, key, key=key))
         named: list[tuple[str | None, Any]] = [(key, None), (key, None), (LIST, None)]
         rows[key] = row(key, [*named, cells[letter], ("1999", None)])

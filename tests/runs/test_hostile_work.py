@@ -49,7 +49,7 @@ def test_the_links_of_a_last_page_are_counted(crawling: Crawling, site: Site) ->
     site.pages({"/1": listing("ab", "<a class=next href=/2>Next</a>"), "/2": listing("c")})
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
-    links = "".join(f"<a class=x href='/2?{'a&' * 12_000}a{at}'></a>" for at in range(200))
+    links = "".join(f"<a class=x href='/2?{'a&' * 12_000}a{number}'></a>" for number in range(200))
     site.page("/1", listing("ab") + links)
     began = process_time()
     run = crawling.run(dataset, allow=site.host)
@@ -118,11 +118,11 @@ def rows_read(crawling: Crawling, site: Site, attack: Attack) -> int:
 def test_the_largest_honest_page_is_read(crawling: Crawling, site: Site, selector: str) -> None:
     """1,000 items of 50 fields on 5 MB."""
     spans = "".join(
-        f'<span class="value f{at} text-sm font-medium text-gray-900" title="{at}">x {at}</span>'
-        for at in range(49)
+        f'<span class="value f{n} text-sm font-medium text-gray-900" title="{n}">x {n}</span>'
+        for n in range(49)
     )
-    items = "".join(f"<li class=item id=i{at}>{spans}</li>" for at in range(1000))
-    fields = tuple(selector.format(at) for at in range(49))
+    items = "".join(f"<li class=item id=i{n}>{spans}</li>" for n in range(1000))
+    fields = tuple(selector.format(n) for n in range(49))
     attack = Attack(f"<!doctype html><ul>{items}</ul>", fields=fields)
     assert 3_900_000 < len(attack.markup) < 5 << 20
     assert rows_read(crawling, site, attack) == 1000
@@ -141,7 +141,7 @@ def test_a_page_with_one_long_article_is_read(crawling: Crawling, site: Site) ->
 
 def test_the_marks_in_keys_are_counted(crawling: Crawling, site: Site) -> None:
     marks = ("a" + "\u0323\u0302\u0301\u0328" * 7) * 1_030
-    items = "".join(f"<li class=product data-sku='{at}{marks}'></li>" for at in range(80))
+    items = "".join(f"<li class=product data-sku='{number}{marks}'></li>" for number in range(80))
     site.page("/1", items)
     dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
     run = crawling.run(dataset, allow=site.host)

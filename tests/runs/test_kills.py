@@ -48,14 +48,14 @@ def _half(left: dict[str, Any], before: dict[str, int], after: dict[str, int]) -
     return "nothing"
 
 
-def _ended_well(one: dict[str, Any], after: dict[str, int]) -> None:
+def _ended_well(each: dict[str, Any], after: dict[str, int]) -> None:
     """Started again, the Run came to its end; a killed one that had committed was left alone."""
-    assert one["again"] == 0, one
-    assert one["then"]["last"][0] == "succeeded"
-    committed = one["left"]["counts"] == after
-    extra = 1 if committed and one["code"] != 0 else 0
-    assert one["then"]["counts"] == {**after, "ledger": after["ledger"] + extra}
-    assert one["then"]["last"][1] <= 2
+    assert each["again"] == 0, each
+    assert each["then"]["last"][0] == "succeeded"
+    committed = each["left"]["counts"] == after
+    extra = 1 if committed and each["code"] != 0 else 0
+    assert each["then"]["counts"] == {**after, "ledger": after["ledger"] + extra}
+    assert each["then"]["last"][1] <= 2
 
 
 def _rounds(home: Path, allowed: str) -> list[dict[str, Any]]:

@@ -54,8 +54,8 @@ def moving(hops: int, seconds: float = 0.0, to: str = "/list") -> Handler:
 
     def handle(request: Request) -> Answer:
         request.wait(seconds)
-        at = next(count)
-        return Answer(302, b"", {"Location": to if at == hops else f"/1?{at}"})
+        place = next(count)
+        return Answer(302, b"", {"Location": to if place == hops else f"/1?{place}"})
 
     return handle
 

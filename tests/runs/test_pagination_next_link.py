@@ -245,9 +245,11 @@ def test_max_pages_before_the_natural_end_is_held(crawling: Crawling, site: Site
 
 
 def test_a_list_without_end_is_bounded_by_max_pages(crawling: Crawling, site: Site) -> None:
-    for at in range(1, 9):
-        query = "&amp;".join(["q=1"] * at)
-        site.page("/?" + "&".join(["q=1"] * at), listing(str(at), link(f"?{query}&amp;q=1")))
+    for number in range(1, 9):
+        query = "&amp;".join(["q=1"] * number)
+        site.page(
+            "/?" + "&".join(["q=1"] * number), listing(str(number), link(f"?{query}&amp;q=1"))
+        )
     source = shop_source(site.at("/?q=1"), maxPages=5)
     run = crawling.run(crawling.create(source, allow=site.host), allow=site.host)
     assert run["status"] == "held"

@@ -67,7 +67,7 @@ class Cell:
             for entry in seen["entries"]
         }
         wanted = self.detail["evidence"].get(self.field, [])
-        return [entries[one["observationId"], one["entryId"]] for one in wanted]
+        return [entries[name["observationId"], name["entryId"]] for name in wanted]
 
 
 def read_cell(
@@ -270,7 +270,7 @@ def test_over_32_mib_of_text_fail_extraction_and_the_selector_is_named(
 ) -> None:
     # Nested items read the same text again and again: no large page is needed.
     depth, text = 1100, "x" * 32_000
-    opened = "".join(f"<div class=item id=i{at}>" for at in range(depth))
+    opened = "".join(f"<div class=item id=i{number}>" for number in range(depth))
     site.page("/", f"<main>{opened}<b>{text}</b></main>")
     body = declared(site.at("/"), {"selector": "b"})
     body["source"]["itemSelector"] = ".item"

@@ -61,7 +61,7 @@ def cut(packed: bytes, encoding: str) -> Handler:
     return faults.fixed(body=packed[: len(packed) * 2 // 3], headers={"Content-Encoding": encoding})
 
 
-PACKED = listing([f"item-{at}" for at in range(200)]).encode()
+PACKED = listing([f"item-{number}" for number in range(200)]).encode()
 
 BLOCKED: dict[str, tuple[Handler, str, int]] = {
     "forbidden": (faults.status(403), "forbidden", 403),

@@ -188,9 +188,11 @@ def test_runs_at_one_time_do_not_use_more_than_the_day_together(
         site.page(f"/{name}", makers_page(FIRST, name) + PLAIN)
     made = {
         dataset(
-            crawling.store, *(site.at(f"/{each}") for each in names[at:] + names[:at]), name=name
+            crawling.store,
+            *(site.at(f"/{each}") for each in names[number:] + names[:number]),
+            name=name,
         ): "local"
-        for at, name in enumerate("xyz")
+        for number, name in enumerate("xyz")
     }
     limit = 4 * ROOM
     with ModelServer(lambda asked: NoUsage(read_makers(asked))) as model:

@@ -51,8 +51,8 @@ def livedata(store_url: str, site: Site, tmp_path: Path) -> Iterator[Commands]:
     """Commands on the store, for a question that two pages answer."""
     site.page("/a", makers_page(FIRST, "West"))
     site.page("/b", makers_page(SECOND, "East"))
-    found = {"lamps": [Found(site.at("/a")), Found(site.at("/b"))]}
-    with ModelServer(read_makers) as model, SearchServer(found) as search:
+    results = {"lamps": [Found(site.at("/a")), Found(site.at("/b"))]}
+    with ModelServer(read_makers) as model, SearchServer(results) as search:
         environ = {
             "LIVEDATA_HOME": str(tmp_path),
             "LIVEDATA_DATABASE_URL": store_url,

@@ -97,7 +97,7 @@ def test_a_page_that_cannot_be_read_says_why_and_others_follow(
         site.route(path, lambda _, answer=answer: answer)  # type: ignore[misc]
     site.page("/makers", MAKERS)
     *answers, last = researching.read(*map(site.at, [*UNREAD, "/makers"]))
-    told = [isinstance(one, Unread) and (one.url, one.reason, one.status) for one in answers]
+    told = [isinstance(each, Unread) and (each.url, each.reason, each.status) for each in answers]
     assert told == [(site.at(path), reason, status) for path, (_, reason, status) in UNREAD.items()]
     assert isinstance(last, PageText)
     assert "/secret/x" not in site.paths

@@ -69,8 +69,8 @@ def test_a_question_becomes_rows_with_the_words_that_support_them(
 ) -> None:
     site.page("/a", makers_page(FIRST, "Makers in the west"))
     site.page("/b", makers_page(SECOND, "Makers in the east"))
-    found = {"lamps": [Found(site.at("/a")), Found(site.at("/b")), Found("http://10.0.0.1/")]}
-    with SearchServer(found) as search:
+    results = {"lamps": [Found(site.at("/a")), Found(site.at("/b")), Found("http://10.0.0.1/")]}
+    with SearchServer(results) as search:
         crawling.research = scripted(model.base_url, search="searxng", search_url=search.base_url)
         made = dataset(crawling.store, planned=False)
         run = crawling.run(made, allow=site.host)
@@ -106,9 +106,9 @@ def test_what_a_search_finds_beyond_the_limit_of_pages_is_told_as_unattempted(
         run = crawling.run(made, allow=site.host)
     assert (run["status"], len(search.queries)) == ("succeeded", 1), run["error"]
     run_id = ids.RunId(ids.raw_id(run["id"]))
-    found = diagnostics.trace(crawling.store, "local", run_id)["discovery"]
-    assert found is not None
-    assert [(each["url"], each["outcome"]) for each in found["candidates"]] == [
+    discovery = diagnostics.trace(crawling.store, "local", run_id)["discovery"]
+    assert discovery is not None
+    assert [(each["url"], each["outcome"]) for each in discovery["candidates"]] == [
         *((url, "checked") for url in urls[:2]),
         *((url, "unattempted") for url in urls[2:]),
     ]

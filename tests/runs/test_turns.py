@@ -129,7 +129,7 @@ def test_a_next_link_to_another_site_takes_that_sites_turn(crawling: Crawling, s
         work = Work(crawling, site, other, third)
         for number, here in enumerate((site, other)):
             work.add(here.at("/1"), f"shop {number}")
-        assert [one["status"] for one in work.run()] == ["succeeded"] * 2
+        assert [each["status"] for each in work.run()] == ["succeeded"] * 2
         assert overlaps.most == 1
         assert {f"/{number}" for number in (0, 1)} <= set(third.paths)
 
@@ -251,7 +251,7 @@ def test_a_redirect_to_another_site_keeps_no_turn_of_the_first(
         work = Work(crawling, site, other)
         work.add(site.at("/1"), "one")
         work.add(other.at("/1"), "two")
-        assert [one["status"] for one in work.run()] == ["succeeded"] * 2
+        assert [each["status"] for each in work.run()] == ["succeeded"] * 2
 
 
 def sent_on(url: str) -> Handler:

@@ -91,10 +91,10 @@ class SearchServer:
 
     def _found(self, query: str) -> list[Found]:
         asked = query.lower()
-        return [each for word, found in self.pages.items() if word in asked for each in found]
+        return [each for word, pages in self.pages.items() if word in asked for each in pages]
 
 
-def _as_searxng(found: Sequence[Found]) -> dict[str, Any]:
+def _as_searxng(ranked: Sequence[Found]) -> dict[str, Any]:
     results = [
         {
             "url": each.url,
@@ -107,21 +107,21 @@ def _as_searxng(found: Sequence[Found]) -> dict[str, Any]:
             "category": "general",
             "publishedDate": None,
         }
-        for rank, each in enumerate(found, 1)
+        for rank, each in enumerate(ranked, 1)
     ]
     return {"query": "", "number_of_results": 0, "results": results, "unresponsive_engines": []}
 
 
-def _as_tavily(found: Sequence[Found]) -> dict[str, Any]:
+def _as_tavily(ranked: Sequence[Found]) -> dict[str, Any]:
     results = [
         {"url": each.url, "title": each.title, "content": each.snippet, "score": each.score}
-        for each in found
+        for each in ranked
     ]
     return {"query": "", "results": results, "usage": {"credits": 1}, "response_time": 0.1}
 
 
-def _as_brave(found: Sequence[Found]) -> dict[str, Any]:
+def _as_brave(ranked: Sequence[Found]) -> dict[str, Any]:
     results = [
-        {"url": each.url, "title": each.title, "description": each.snippet} for each in found
+        {"url": each.url, "title": each.title, "description": each.snippet} for each in ranked
     ]
-    return {"type": "search", **({"web": {"type": "search", "results": results}} if found else {})}
+    return {"type": "search", **({"web": {"type": "search", "results": results}} if ranked else {})}

@@ -116,7 +116,7 @@ class ResearchTable:
 
     def take(
         self,
-        found: Found,
+        result: Found,
         *,
         gone: Iterable[str] = (),
         pages: int = 1,
@@ -127,7 +127,7 @@ class ResearchTable:
         attempt = self.begin()
         self.remember(attempt)
         self.record(attempt)
-        outcome = found_on(attempt, found, gone=gone, pages=pages, stop=stop)
+        outcome = found_on(attempt, result, gone=gone, pages=pages, stop=stop)
         return self.finish(attempt, outcome, policy)
 
     def record(self, attempt: Attempt, phase: Phase = "extract", body: str = "{}") -> ResearchStep:
@@ -214,7 +214,7 @@ def answer(value: object = None) -> str:
 
 def found_on(
     attempt: Attempt,
-    found: Found,
+    result: Found,
     *,
     gone: Iterable[str] = (),
     pages: int = 1,
@@ -224,7 +224,7 @@ def found_on(
     recipe = attempt.recipe
     assert isinstance(recipe, ResearchRecipe)
     checked = [page_of(number) for number in range(1, pages + 1)]
-    listed = [_row(recipe, number, *each) for number, each in enumerate(found.items(), 1)]
+    listed = [_row(recipe, number, *each) for number, each in enumerate(result.items(), 1)]
     return ResearchOutcome(stop, checked, listed, [key_of(name) for name in gone])
 
 

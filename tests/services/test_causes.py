@@ -97,7 +97,7 @@ def replaced(explained: RunExplanation) -> list[tuple[str, str, str]]:
     """What is suggested to be read otherwise, each with what it was and would be."""
     assert explained.suggestion is not None
     each = explained.suggestion["replaced"]
-    return [(one["target"], one["before"], one["after"]) for one in each]
+    return [(item["target"], item["before"], item["after"]) for item in each]
 
 
 def first(explained: RunExplanation) -> str:

@@ -45,9 +45,9 @@ def problem(table: Table, run: Run) -> Problem | None:
 
 def held_by(table: Table, run: Run) -> str | None:
     """The code of what holds a Run; None if it was accepted."""
-    found = problem(table, run)
-    assert (run["status"] == "held") is (found is not None)
-    return None if found is None else found.code
+    cause = problem(table, run)
+    assert (run["status"] == "held") is (cause is not None)
+    return None if cause is None else cause.code
 
 
 def explained(table: Table, run: Run) -> RunExplanation:

@@ -31,7 +31,7 @@ from tests.site import Site
 pytestmark = pytest.mark.one_database
 
 AREAS = ("request", "sources", "cells", "reconciliation", "completion")
-MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
+MANY = [{"sku": f"S{number:02}", "title": "x"} for number in range(30)]
 
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
@@ -563,7 +563,9 @@ def size(store: Store) -> int:
 
 
 def items(count: int) -> Iterable[Mapping[str, Scalar]]:
-    return ({"sku": f"key-{at * 7919:08x}", "title": f"Thing {at}"} for at in range(count))
+    return (
+        {"sku": f"key-{number * 7919:08x}", "title": f"Thing {number}"} for number in range(count)
+    )
 
 
 def with_steps(harvest: Harvest) -> Harvest:
@@ -581,6 +583,8 @@ def test_an_unchanged_run_of_1000_rows_and_50_pages_stays_below_8_kib(table: Tab
     for _ in range(2):
         before = size(table.store)
         attempt = table.begin()
-        harvest = pages_of(attempt.recipe, *(rows[at : at + 20] for at in range(0, 1000, 20)))
+        harvest = pages_of(
+            attempt.recipe, *(rows[number : number + 20] for number in range(0, 1000, 20))
+        )
         table.finish(attempt, with_steps(harvest))
     assert size(table.store) - before < 8192

@@ -98,7 +98,7 @@ LIKE_JSON = ('","', '",', ',"', '"', "\\", '\\"', '\\","', '["', '"]', "},{", "%
 
 
 def test_texts_that_look_like_json_are_answered_as_they_were_read(table: Table) -> None:
-    items = [{**A, "sku": f"k{at}", "title": text} for at, text in enumerate(LIKE_JSON)]
+    items = [{**A, "sku": f"k{number}", "title": text} for number, text in enumerate(LIKE_JSON)]
     table.take(*items, {**A, "sku": "long", "title": "x" * 3000})
     shown = [table.row(str(item["sku"]))["observations"][0]["entries"] for item in items]
     titles = [entry for entries in shown for entry in entries if entry["id"].endswith("/title")]
@@ -151,8 +151,8 @@ def _take_text(table: Table, item: Item, column: str, text: str) -> None:
     """A Run that finds `text` in one cell of `item`, and cannot read it where that is null."""
     attempt = table.begin()
     harvest: Harvest = pages_of(attempt.recipe, [item])
-    at = [field.name for field in attempt.recipe.fields].index(column)
+    place = [field.name for field in attempt.recipe.fields].index(column)
     record = harvest.pages[0].records[0]
-    record.texts[at] = text
-    record.reasons[at] = None if record.values[at] is not None else "extraction_failed"
+    record.texts[place] = text
+    record.reasons[place] = None if record.values[place] is not None else "extraction_failed"
     table.finish(attempt, harvest)

@@ -23,7 +23,7 @@ from tests.site import Site
 
 pytestmark = pytest.mark.one_database
 
-MANY = [{"sku": f"S{at}"} for at in range(30)]
+MANY = [{"sku": f"S{number}"} for number in range(30)]
 
 
 def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:

@@ -82,7 +82,7 @@ def test_edits_over_what_could_not_be_read_and_rows_that_vanish_and_return(table
 
 
 def test_texts_that_were_cut_and_pages_of_many_items(table: Table) -> None:
-    items: list[Item] = [{**A, "sku": f"k{at}", "price": at} for at in range(30)]
+    items: list[Item] = [{**A, "sku": f"k{number}", "price": number} for number in range(30)]
     table.take_pages(items[:15], [*items[15:], {**A, "title": "é" * 3000}])
     table.take({**items[12], "price": 7}, {**A, "title": '"1":{'})
     read = [entry for seen in _page(table)["observations"] for entry in seen["entries"]]
@@ -213,9 +213,9 @@ def _take(table: Table, items: list[Item], *, unreadable: bool) -> None:
 
 def _unread(page: PageRead) -> PageRead:
     for record in page.records:
-        for at, value in enumerate(record.values):
+        for number, value in enumerate(record.values):
             if value is None:
-                record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
+                record.reasons[number], record.texts[number] = "extraction_failed", "3 for 2"
     return page
 
 

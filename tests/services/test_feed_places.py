@@ -31,8 +31,8 @@ def _hold(table: Table, *empty: str) -> None:
             assert feed.of_run(reader, table.id, ids.RunId(ids.raw_id(run))) == place
         for run in empty:
             assert feed.of_run(reader, table.id, ids.RunId(ids.raw_id(run))) == (1, 0)
-        for moment in {at + off for at, _ in moments for off in (-1, 0, 1)}:
-            expected = max((sequence for at, sequence in moments if at < moment), default=0)
+        for moment in {number + off for number, _ in moments for off in (-1, 0, 1)}:
+            expected = max((sequence for number, sequence in moments if number < moment), default=0)
             assert feed.last_before(reader, table.id, ids.Micros(moment)) == expected
 
 

@@ -136,7 +136,7 @@ def test_the_words_of_a_page_decide_if_no_row_is_known_on_it(
     crawling: Crawling, site: Site
 ) -> None:
     broken = Shop(crawling, site)
-    others = [Item(f"N{at}", f"New thing {at}", "£1.00") for at in range(12)]
+    others = [Item(f"N{number}", f"New thing {number}", "£1.00") for number in range(12)]
     broken.rewrite(renamed, others)
     assert first(broken.again()) == "items_gone"
     some = "".join(f"<p>{item.name}</p>" for item in ITEMS[:1])

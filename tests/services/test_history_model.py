@@ -93,9 +93,9 @@ class History(RuleBasedStateMachine):
         self.store.close()
         self.home.cleanup()
 
-    @rule(found=FOUND)
-    def run(self, found: dict[str, tuple[Any, Any]]) -> None:
-        items = {key: {"title": title, "price": price} for key, (title, price) in found.items()}
+    @rule(read=FOUND)
+    def run(self, read: dict[str, tuple[Any, Any]]) -> None:
+        items = {key: {"title": title, "price": price} for key, (title, price) in read.items()}
         run = self.table.take(*({"sku": key, **cells} for key, cells in items.items()))
         assert run["status"] == "succeeded"
         for key in self.model.keys() - items.keys():

@@ -24,7 +24,7 @@ DAY = 86_400
 _NAMES = count(1)
 
 
-def at(table: Table, when: object, zone: str = "UTC") -> dict[str, Row]:
+def rows_then(table: Table, when: object, zone: str = "UTC") -> dict[str, Row]:
     """The rows at WHEN, by key."""
     with snapshot(table.store, "local", table.id, str(when), zone) as then:
         return {row["rowKey"]: row for row in then.rows}
@@ -48,7 +48,7 @@ def test_the_table_at_each_sequence_is_what_its_revisions_leave(
     for step in steps:
         perform(table, step)
     feed = table.feed()
-    tables = [at(table, sequence) for sequence in range(len(feed) + 1)]
+    tables = [rows_then(table, sequence) for sequence in range(len(feed) + 1)]
     replayed: dict[str, Any] = {}
     assert tables[0] == {}
     for change, rows in zip(feed, tables[1:], strict=True):
@@ -127,20 +127,27 @@ def _day(after: int) -> str:
 
 
 def test_a_day_is_the_table_at_its_end(days: Table) -> None:
-    assert {key: row["data"][days.fields["price"]] for key, row in at(days, _day(-1)).items()} == {
+    assert {
+        key: row["data"][days.fields["price"]] for key, row in rows_then(days, _day(-1)).items()
+    } == {
         "A1": 12,
         "B2": 25.5,
         "C3": None,
     }
-    assert at(days, _day(-9)) == {}
-    assert at(days, _day(0)) == at(days, _day(300)) == at(days, "9999-12-31") == days.rows()
+    assert rows_then(days, _day(-9)) == {}
+    assert (
+        rows_then(days, _day(0))
+        == rows_then(days, _day(300))
+        == rows_then(days, "9999-12-31")
+        == days.rows()
+    )
 
 
 def test_a_moment_is_what_was_written_up_to_it(days: Table) -> None:
     written = days.feed()[2]["createdAt"]
     before = ids.format_timestamp(ids.Micros(ids.parse_timestamp(written) - 1))
-    assert at(days, written).keys() == {"A1", "B2", "C3"}
-    assert at(days, before).keys() == {"A1", "B2"}
+    assert rows_then(days, written).keys() == {"A1", "B2", "C3"}
+    assert rows_then(days, before).keys() == {"A1", "B2"}
 
 
 def test_a_run_is_the_table_that_it_left_also_if_it_changed_nothing(
@@ -151,25 +158,28 @@ def test_a_run_is_the_table_that_it_left_also_if_it_changed_nothing(
     step(4 * DAY)
     days.take(A, C)
     first = days.feed()[0]["runId"]
-    assert at(days, first).keys() == {"A1", "B2"}
-    then = at(days, unchanged)
+    assert rows_then(days, first).keys() == {"A1", "B2"}
+    then = rows_then(days, unchanged)
     assert {key: row["data"] for key, row in then.items()} == {
         key: row["data"] for key, row in left.items()
     }
-    assert at(days, unchanged[-12:]) == then
+    assert rows_then(days, unchanged[-12:]) == then
 
 
 def test_statuses_are_those_of_the_last_run_that_wrote(days: Table) -> None:
     days.edit("A1", {"note": "mine"})
     days.edit("C3", {"note": "too"})
-    assert {key: row["status"] for key, row in at(days, 2).items()} == {"A1": "new", "B2": "new"}
-    assert {key: row["status"] for key, row in at(days, 4).items()} == {
+    assert {key: row["status"] for key, row in rows_then(days, 2).items()} == {
+        "A1": "new",
+        "B2": "new",
+    }
+    assert {key: row["status"] for key, row in rows_then(days, 4).items()} == {
         "A1": "changed",
         "B2": "unchanged",
         "C3": "new",
     }
     for sequence in (6, 7):
-        assert {key: row["status"] for key, row in at(days, sequence).items()} == {
+        assert {key: row["status"] for key, row in rows_then(days, sequence).items()} == {
             "A1": "changed",
             "B2": "gone",
             "C3": "unchanged",
@@ -225,7 +235,7 @@ def test_a_difference_is_net(days: Table, step: Clock) -> None:
 )
 def test_what_is_no_moment_is_told_with_examples(days: Table, when: str, sentence: str) -> None:
     with pytest.raises(Invalid, match=r"moment|past") as raised:
-        at(days, when)
+        rows_then(days, when)
     assert sentence in raised.value.message
 
 
@@ -245,7 +255,7 @@ def test_a_day_ends_at_midnight_of_the_zone(table: Table, set_clock: SetClock) -
     for moment, items in (("2026-03-01T22:30:00Z", [A]), ("2026-03-01T23:30:00Z", [A, B])):
         set_clock(partial(ids.parse_timestamp, moment))
         table.take(*items)
-    assert at(table, "2026-03-01", "UTC").keys() == {"A1", "B2"}
-    assert at(table, "2026-03-01", "Europe/Berlin").keys() == {"A1"}
-    assert at(table, "2026-03-02", "Europe/Berlin").keys() == {"A1", "B2"}
-    assert at(table, "2026-03-01", "America/New_York").keys() == {"A1", "B2"}
+    assert rows_then(table, "2026-03-01", "UTC").keys() == {"A1", "B2"}
+    assert rows_then(table, "2026-03-01", "Europe/Berlin").keys() == {"A1"}
+    assert rows_then(table, "2026-03-02", "Europe/Berlin").keys() == {"A1", "B2"}
+    assert rows_then(table, "2026-03-01", "America/New_York").keys() == {"A1", "B2"}

@@ -25,8 +25,13 @@ def filled(table: Table) -> Table:
     for price in (1, 2):
         table.take(
             *(
-                {**A, "sku": f"k{at}", "price": price + at, "title": LONG[: at % 3 * 1_000]}
-                for at in range(ROWS)
+                {
+                    **A,
+                    "sku": f"k{number}",
+                    "price": price + number,
+                    "title": LONG[: number % 3 * 1_000],
+                }
+                for number in range(ROWS)
             )
         )
     table.edit("k1", {"title": LONG})

@@ -295,7 +295,7 @@ def test_columns_are_named_after_their_labels_and_unlike_all_others(store: Store
 
 def test_research_runs_of_two_datasets_do_not_wait_for_each_other(store: Store) -> None:
     first, second = ResearchTable(store), ResearchTable(store, name="others")
-    one, other = first.begin(), second.begin()
-    assert one.site == ids.format_uuid(first.id)
-    assert isinstance(other.recipe, ResearchRecipe)
-    assert queries.run(store, "local", other.run)["status"] == "running"
+    attempt, beside = first.begin(), second.begin()
+    assert attempt.site == ids.format_uuid(first.id)
+    assert isinstance(beside.recipe, ResearchRecipe)
+    assert queries.run(store, "local", beside.run)["status"] == "running"

@@ -153,8 +153,8 @@ def test_sequences_run_from_1_without_gaps_and_per_dataset(table: Table) -> None
     for items in ([A, B], [B, C], [A]):
         table.take(*items)
         other.take(*items)
-    for one in (table, other):
-        assert [change["sequence"] for change in one.feed()] == list(range(1, 8))
+    for each in (table, other):
+        assert [change["sequence"] for change in each.feed()] == list(range(1, 8))
 
 
 def test_updated_at_never_falls_whatever_the_clock_does(
@@ -217,5 +217,5 @@ def test_times_and_places_of_each_page_are_those_of_its_own_reading(table: Table
 
 
 def _unreadable(record: Record) -> None:
-    at = record.values.index(None)
-    record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
+    place = record.values.index(None)
+    record.reasons[place], record.texts[place] = "extraction_failed", "3 for 2"

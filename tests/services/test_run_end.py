@@ -129,8 +129,8 @@ def test_an_item_that_cannot_be_read_is_kept_as_offending(table: Table) -> None:
     attempt = table.begin()
     harvest = pages_of(attempt.recipe, [A, C])
     record = harvest.pages[0].records[1]
-    at = record.values.index(None)
-    record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
+    place = record.values.index(None)
+    record.reasons[place], record.texts[place] = "extraction_failed", "3 for 2"
     run = table.finish(attempt, harvest)
     story = queries.run_report(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     (offending,) = story.facts["offending"]

@@ -35,7 +35,7 @@ DAILY, HOURLY = "30 11 * * *", "30 * * * *"
 
 
 @pytest.fixture
-def at(set_clock: SetClock) -> Callable[[int], None]:
+def set_time(set_clock: SetClock) -> Callable[[int], None]:
     """Set the clock."""
     return lambda moment: set_clock(lambda: Micros(moment))
 
@@ -68,21 +68,21 @@ STEPS = [
 
 @pytest.mark.parametrize(("schedule", "looks"), STEPS)
 def test_a_schedule_fires_once_whatever_the_clock_does(
-    store: Store, at: Callable[[int], None], schedule: str, looks: list[tuple[int, int]]
+    store: Store, set_time: Callable[[int], None], schedule: str, looks: list[tuple[int, int]]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     scheduled(store, schedule)
     for offset, fires in looks:
-        at(NOON + offset)
+        set_time(NOON + offset)
         assert fired(store) == fires, offset
 
 
 def test_a_next_fire_that_lies_too_far_away_is_told_and_noted_from_now(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON + 30 * DAY)
+    set_time(NOON + 30 * DAY)
     dataset = scheduled(store, DAILY)
-    at(NOON)
+    set_time(NOON)
     tomorrow = NOON + DAY - HOUR // 2
     assert next_fires(store, "local", "UTC") == {dataset: tomorrow}
     assert fired(store) == 0
@@ -91,9 +91,9 @@ def test_a_next_fire_that_lies_too_far_away_is_told_and_noted_from_now(
 
 
 def test_only_active_datasets_with_a_schedule_have_a_next_fire(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     make_dataset(store, name="plain")
     paused = scheduled(store, DAILY, "paused")
     datasets.update(store, "local", paused, read(UpdateDataset, {"status": "paused"}))
@@ -102,22 +102,22 @@ def test_only_active_datasets_with_a_schedule_have_a_next_fire(
 
 
 def test_an_active_schedule_that_lost_its_next_fire_gets_it_back(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     dataset = scheduled(store, HOURLY)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = NULL")
     assert fired(store) == 0
     assert next_fires(store, "local", "UTC") == {dataset: NOON + HOUR // 2}
-    at(NOON + HOUR)
+    set_time(NOON + HOUR)
     assert fired(store) == 1
 
 
 def test_the_next_fire_of_a_schedule_that_cannot_be_read_is_unknown(
-    store: Store, at: Callable[[int], None], tmp_path: Path
+    store: Store, set_time: Callable[[int], None], tmp_path: Path
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     scheduled(store, DAILY)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET schedule = 'x y z'")
@@ -127,26 +127,26 @@ def test_the_next_fire_of_a_schedule_that_cannot_be_read_is_unknown(
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_what_is_due_is_queued_fresh_if_that_is_asked_for(
-    store: Store, at: Callable[[int], None], fresh: bool
+    store: Store, set_time: Callable[[int], None], fresh: bool
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     scheduled(store, DAILY)
     make_dataset(store, name="unscheduled")
-    at(NOON)
+    set_time(NOON)
     due, _, _ = scheduler.claim_due(store, "local", fresh=fresh)
     with store.reading() as reader:
         assert [queue.is_fresh(reader, queued.run) for queued in due] == [fresh, fresh]
 
 
 def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     broken = scheduled(store, DAILY, "broken")
     scheduled(store, DAILY, "sound")
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
-    at(NOON)
+    set_time(NOON)
     due, left, failed = scheduler.claim_due(store, "local")
     assert ([queued.name for queued in due], left) == (["sound"], [])
     ((name, error),) = failed
@@ -169,10 +169,10 @@ def skipped(store: Store, dataset: DatasetId) -> list[tuple[int, str]]:
 
 
 def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
-    store: Store, at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+    store: Store, set_time: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduler, "BATCH", 2)
-    at(NOON - HOUR)
+    set_time(NOON - HOUR)
     names = [f"shop {number}" for number in range(5)]
     for name in names:
         scheduled(store, DAILY, name)
@@ -181,31 +181,31 @@ def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
     assert ticked(store) == []
-    at(NOON)
+    set_time(NOON)
     assert sorted(ticked(store)) == [(name, True) for name in names]
     assert ticked(store) == []
 
 
 def test_a_fire_that_finds_a_run_or_no_credits_is_skipped_with_its_reason(
-    store: Store, at: Callable[[int], None], tmp_path: Path
+    store: Store, set_time: Callable[[int], None], tmp_path: Path
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     dataset = scheduled(store, HOURLY)
     first, second, third = (NOON + HOUR // 2 + number * HOUR for number in range(3))
-    at(first - HOUR)
+    set_time(first - HOUR)
     assert ticked(store) == [("shop", True)]
-    at(first)
+    set_time(first)
     assert ticked(store) == [("shop", True)]
     assert skipped(store, dataset) == [(first, "run_waiting")]
     with store.reading() as reader:
         run = reader.value("SELECT id FROM runs")
     assert attempts.begin(store, run) is not None
-    at(second)
+    set_time(second)
     assert ticked(store) == [("shop", False)]
     with store.writing() as writer:
         writer.execute("UPDATE runs SET status = 'failed'")
         writer.execute("UPDATE owners SET balance = 0")
-    at(third)
+    set_time(third)
     assert ticked(store) == [("shop", False)]
     assert skipped(store, dataset) == [
         (third, "no_credits"),
@@ -221,9 +221,9 @@ def test_a_fire_that_finds_a_run_or_no_credits_is_skipped_with_its_reason(
 
 
 def test_the_next_three_fires_are_told(
-    store: Store, at: Callable[[int], None], tmp_path: Path
+    store: Store, set_time: Callable[[int], None], tmp_path: Path
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     dataset = scheduled(store, HOURLY)
     fires = [NOON + HOUR // 2 + number * HOUR for number in range(3)]
     assert timetable(store, dataset, "UTC").upcoming == fires
@@ -234,13 +234,13 @@ def test_the_next_three_fires_are_told(
 
 
 def test_a_deleted_dataset_takes_its_skipped_fires_along(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     dataset = scheduled(store, DAILY)
     with store.writing() as writer:
         writer.execute("UPDATE owners SET balance = 0")
-    at(NOON)
+    set_time(NOON)
     assert ticked(store) == [("shop", False)]
     datasets.remove(store, "local", dataset)
     with store.reading() as reader:
@@ -248,9 +248,9 @@ def test_a_deleted_dataset_takes_its_skipped_fires_along(
 
 
 def test_a_changed_time_zone_moves_the_next_fires_at_the_next_start(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     dataset = scheduled(store, DAILY)  # 11:30, so tomorrow
     paused = scheduled(store, DAILY, "paused")
     datasets.update(store, "local", paused, read(UpdateDataset, {"status": "paused"}))
@@ -268,21 +268,21 @@ def test_a_changed_time_zone_moves_the_next_fires_at_the_next_start(
     ("off", "fires"), [(0, []), (3 * HOUR, []), (4 * HOUR, ["shop"]), (3 * DAY, ["shop"])]
 )
 def test_a_fire_that_was_missed_in_another_time_zone_is_caught_up_once(
-    store: Store, at: Callable[[int], None], off: int, fires: list[str]
+    store: Store, set_time: Callable[[int], None], off: int, fires: list[str]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     scheduled(store, DAILY)
-    at(NOON + off)
+    set_time(NOON + off)
     scheduler.replan(store, "America/New_York")
     assert [name for name, _ in ticked(store, "America/New_York")] == fires
     assert ticked(store, "America/New_York") == []
 
 
 def test_a_schedule_that_cannot_be_read_is_passed_over_once_and_stops_no_other(
-    store: Store, at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+    store: Store, set_time: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduler, "BATCH", 1)
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     broken = scheduled(store, DAILY, "broken")
     recipe = scheduled(store, DAILY, "recipe")
     scheduled(store, DAILY, "sound")
@@ -291,20 +291,20 @@ def test_a_schedule_that_cannot_be_read_is_passed_over_once_and_stops_no_other(
         writer.execute(
             "UPDATE recipes SET source = 'x' WHERE dataset_id = :dataset", dataset=recipe
         )
-    at(NOON)
+    set_time(NOON)
     assert ticked(store) == [("broken", False), ("recipe", False), ("sound", True)]
     assert ticked(store) == []
     assert [reason for _, reason in skipped(store, broken)] == ["damaged"]
-    at(NOON + DAY)
+    set_time(NOON + DAY)
     assert ("recipe", False) in ticked(store)
 
 
 def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     first, second, third = (scheduled(store, DAILY, name) for name in ("a", "b", "c"))
-    at(NOON)
+    set_time(NOON)
     fires = scheduler.tick(store, "UTC")
     assert next(fires).dataset == "a"
     datasets.remove(store, "local", second)
@@ -315,16 +315,16 @@ def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
 
 
 def test_of_two_that_saw_the_same_fire_one_takes_it(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     dataset = scheduled(store, DAILY)
-    at(NOON)
+    set_time(NOON)
     first, second = (scheduler.take_fire(store, dataset, "UTC") for _ in range(2))
     assert first is not None
     assert first.queued is not None
     assert second is None
-    at(NOON + DAY)
+    set_time(NOON + DAY)
     datasets.update(store, "local", dataset, read(UpdateDataset, {"status": "paused"}))
     assert scheduler.take_fire(store, dataset, "UTC") is None
 
@@ -347,13 +347,13 @@ def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: S
 
 
 def test_of_eight_that_look_at_once_each_fire_is_taken_by_one(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     for number in range(4):
         scheduled(store, HOURLY, f"shop {number}")
     for round_ in range(1, 21):
-        at(NOON - DAY + round_ * HOUR)
+        set_time(NOON - DAY + round_ * HOUR)
         with ThreadPoolExecutor(8) as pool:
             looks = list(pool.map(lambda _: ticked(store), range(8)))
         assert sorted(name for look in looks for name, _ in look) == [
@@ -367,12 +367,12 @@ def test_of_eight_that_look_at_once_each_fire_is_taken_by_one(
 
 @pytest.mark.postgres  # elsewhere one writer keeps out all others
 def test_a_look_at_the_schedules_waits_for_no_dataset_that_is_locked(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON - DAY)
+    set_time(NOON - DAY)
     locked = scheduled(store, DAILY, "locked")
     scheduled(store, DAILY, "free")
-    at(NOON)
+    set_time(NOON)
     began = time.monotonic()
     with closing(Store(store.url)) as other, other.writing() as writer:
         lock_dataset(writer, locked)
@@ -396,9 +396,9 @@ def test_a_look_at_the_schedules_waits_for_no_dataset_that_is_locked(
     ],
 )
 def test_a_notice_tells_fires_that_are_skipped_once(
-    store: Store, at: Callable[[int], None], reason: str, told_at: dict[int, str]
+    store: Store, set_time: Callable[[int], None], reason: str, told_at: dict[int, str]
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     dataset = scheduled(store, HOURLY)
     add_notice(store)
     if reason == "waiting":
@@ -409,7 +409,7 @@ def test_a_notice_tells_fires_that_are_skipped_once(
     expected: list[tuple[str, str]] = []
     for number in range(3):
         moment = NOON + HOUR // 2 + number * HOUR
-        at(moment)
+        set_time(moment)
         ticked(store)
         if number in told_at:
             said = told_at[number].format(ids.format_timestamp(Micros(moment))[:19] + "Z")
@@ -418,14 +418,14 @@ def test_a_notice_tells_fires_that_are_skipped_once(
 
 
 def test_a_dataset_that_runs_again_after_skipped_fires_is_told_as_well(
-    store: Store, at: Callable[[int], None]
+    store: Store, set_time: Callable[[int], None]
 ) -> None:
-    at(NOON)
+    set_time(NOON)
     dataset = scheduled(store, HOURLY)
     add_notice(store)
     with store.writing() as writer:
         writer.execute("UPDATE owners SET balance = 0")
-    at(NOON + HOUR // 2)
+    set_time(NOON + HOUR // 2)
     ticked(store)
     with store.writing() as writer:
         writer.execute("UPDATE owners SET balance = 5")

@@ -186,5 +186,5 @@ def test_a_schedule_that_is_due_is_late_after_five_minutes(store: Store) -> None
         with store.writing() as writer:
             moment = ids.now() - minutes * 60_000_000
             writer.execute("UPDATE datasets SET next_run_at = :moment", moment=moment)
-        found = late_fires(store)
-        assert (found and found.count) == late
+        fires = late_fires(store)
+        assert (fires and fires.count) == late

@@ -84,7 +84,7 @@ def test_step_ids_differ_and_stay_the_same(table: Table) -> None:
     first = [step["stepId"] for step in traced(table, run)["steps"]]
     assert len(set(first)) == 302
     assert [step["stepId"] for step in traced(table, run)["steps"]] == first
-    assert all(len(ids.raw_id(one)) == 16 and one[14] == "7" for one in first)
+    assert all(len(ids.raw_id(each)) == 16 and each[14] == "7" for each in first)
 
 
 def test_phase_totals_add_up_the_steps(table: Table) -> None:

@@ -109,12 +109,12 @@ def plain_observations(reader: Reader, dataset: datasets.DatasetRef, rows: Rows)
             "runId": format_uuid(run),
             "method": "deterministic",
             "sourceUrl": url,
-            "observedAt": format_timestamp(at),
+            "observedAt": format_timestamp(number),
             "contentDigest": digest.hex(),
             "entries": plain_entries(entries, wanted, dataset.fields.names),
         }
         for observation, wanted in selection.items()
-        for run, url, at, digest, entries in [stored[observation]]
+        for run, url, number, digest, entries in [stored[observation]]
     ]
 
 

@@ -87,9 +87,9 @@ def test_what_differs_between_two_databases_is_found(url: str, store: Store, bre
     with store._backend.migrating() as connection:
         metadata.drop_all(connection)
         changed.create_all(connection)
-    found = differences(declared, tables_of(url))
-    assert found
-    assert all(line[2:].startswith("runs: ") for line in found), found
+    differing = differences(declared, tables_of(url))
+    assert differing
+    assert all(line[2:].startswith("runs: ") for line in differing), differing
 
 
 def test_making_a_store_imports_nothing_that_describes_tables(url: str) -> None:

@@ -43,8 +43,8 @@ def print_table(
         position = headings.index(ids)
         for line in texts:
             line[position] = _last_group(line[position])
-    for number, at in marked:
-        texts[number][at] += MARK
+    for number, column in marked:
+        texts[number][column] += MARK
     left_out = _draw(headings, texts)
     if told := [heading for heading in left_out if heading != elsewhere]:
         print_message(
@@ -224,7 +224,7 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
     widths = [max(min(column.whole(), width), low) for column, low in zip(kept, least, strict=True)]
     while _total(widths) > width:
         # A column that can still be cut comes before a wider one that cannot.
-        widest = max(range(count), key=lambda at: (widths[at] > least[at], widths[at]))
+        widest = max(range(count), key=lambda index: (widths[index] > least[index], widths[index]))
         if widths[widest] <= least[widest]:
             break
         # By one character at a time long columns end at about the same width.
@@ -235,11 +235,11 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
 def _least_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
     least = [column.least() for column in columns]
     # The first long text says most of what a line is about: it stays readable if there is room.
-    for at, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if column.heading not in FIRM and column.value_width > SHORT:
-            readable = max(least[at], min(column.whole(), width * LABEL // 100))
-            if _total([*least[:at], readable]) <= width:
-                least[at] = readable
+            readable = max(least[index], min(column.whole(), width * LABEL // 100))
+            if _total([*least[:index], readable]) <= width:
+                least[index] = readable
             break
     return least
 

@@ -77,12 +77,12 @@ def _read(path: Path) -> Tape:
 def _print(report: ReplayReport) -> None:
     run = f"Run {report['runId']}" if report["runId"] else "a Run"
     print_text(f"Replay of {run}, {report['mode']}, by harness {report['harnessVersion']}:")
-    found = f"{plural(len(report['rows']), 'row')} and {plural(len(report['facts']), 'fact')}"
+    counts = f"{plural(len(report['rows']), 'row')} and {plural(len(report['facts']), 'fact')}"
     if report["identical"]:
         digest = f"digest {report['digest']}" if report["digest"] else "no digest"
-        print_text(f"identical: {found}, {digest}.")
+        print_text(f"identical: {counts}, {digest}.")
     else:
-        print_text(f"not identical: {found}.")
+        print_text(f"not identical: {counts}.")
         print_text(f"  digest   {report['digest'] or 'none, it came to no rows'}")
         print_text(f"  recorded {report['recordedDigest'] or 'none, the Run came to no rows'}")
     if report["misses"]:

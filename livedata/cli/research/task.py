@@ -136,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _search(self, query: str) -> bytes:
         words = " ".join(parse_qs(query).get("q", []))
         host = f"http://{self.headers['Host']}"
-        found = rank(list(self.pages.values()), words)
-        results = [{"url": host + quote(page.path), "title": page.title} for page in found]
+        ranked = rank(list(self.pages.values()), words)
+        results = [{"url": host + quote(page.path), "title": page.title} for page in ranked]
         return json.dumps({"query": words, "results": results}).encode()
 
     def _answer(self, status: int, content_type: str, body: bytes) -> None:

@@ -211,9 +211,9 @@ def _marked(
 ) -> list[tuple[int, int]]:
     """The cells of a table that are edited by hand, by line and column."""
     return [
-        (number, at)
+        (number, position)
         for number, row in enumerate(rows)
-        for at, column in enumerate(shown)
+        for position, column in enumerate(shown)
         if column is not None and column["id"] in edited.get(row["id"], ())
     ]
 

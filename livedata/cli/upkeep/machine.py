@@ -50,14 +50,14 @@ def file_system(path: Path, mounts: Path = _MOUNTS) -> str:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""  # a system without /proc
-    path, found = path.resolve(), ("", "")
+    path, nearest = path.resolve(), ("", "")
     for line in lines:
         # 36 35 98:0 /root /mount options optional - type source options
         before, _, after = line.partition(" - ")
         mount = before.split()[4].replace("\\040", " ")
-        if path.is_relative_to(mount) and len(mount) >= len(found[0]):
-            found = mount, after.split()[0]
-    return found[1]
+        if path.is_relative_to(mount) and len(mount) >= len(nearest[0]):
+            nearest = mount, after.split()[0]
+    return nearest[1]
 
 
 def browser(settings: Settings) -> str:

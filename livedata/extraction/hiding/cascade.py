@@ -50,10 +50,17 @@ class Rules:
         self._any_case = any_case
         self._by_key: defaultdict[str, list[Rule]] = defaultdict(list)
         strong: dict[tuple[object, ...], Rule] = {}
-        for order, one in enumerate(stated):
-            rule = _rule(one, order, any_case)
+        for order, statement in enumerate(stated):
+            rule = _rule(statement, order, any_case)
             # Of what is said more than once of the same elements one counts.
-            same = (rule.key, rule.tag, rule.names, one.said.property, one.said.important, one.sure)
+            same = (
+                rule.key,
+                rule.tag,
+                rule.names,
+                statement.said.property,
+                statement.said.important,
+                statement.sure,
+            )
             if same not in strong or rule.said > strong[same].said:
                 strong[same] = rule
         for rule in strong.values():
@@ -98,13 +105,13 @@ class Rule(NamedTuple):
         return (self.tag is None or self.tag == parts[0]) and self.names.issubset(parts)
 
 
-def _rule(one: Statement, order: int, any_case: bool) -> Rule:
-    subject, said = one.subject, one.said
+def _rule(statement: Statement, order: int, any_case: bool) -> Rule:
+    subject, said = statement.subject, statement.said
     names = [f"#{name}" for name in subject.ids] + [f".{name}" for name in subject.classes]
     written = frozenset(map(lower, names) if any_case else names)
     level = _OF_PAGE + _IMPORTANT * said.important
     # What may hold counts more than what holds, whatever it is written with.
-    rank = (level, not one.sure, subject.specificity if one.sure else (0, 0, 0), order)
+    rank = (level, not statement.sure, subject.specificity if statement.sure else (0, 0, 0), order)
     key = min(written) if written else subject.tag or "*"
     return Rule(key, subject.tag, written, (said.property, rank, said.sight))
 

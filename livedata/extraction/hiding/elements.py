@@ -81,7 +81,7 @@ _Own = Mapping[int, tuple["LexborNode", Sequence[Said]]]
 
 
 def _by_attributes(nodes: Sequence[LexborNode], work: Work) -> _Own:
-    found = {}
+    owns = {}
     known: dict[tuple[str, bool], Sequence[Said]] = {}
     for node in nodes:
         attributes = node.attributes
@@ -91,13 +91,13 @@ def _by_attributes(nodes: Sequence[LexborNode], work: Work) -> _Own:
             style, hidden = own
             work.spend(_ASKED + len(style) // _CHARACTERS_READ, _COUNTED_FOR)
             known[own] = list(of_attributes(of_attribute(style), hidden))
-        found[node.mem_id] = node, known[own]
-    return found
+        owns[node.mem_id] = node, known[own]
+    return owns
 
 
 def _sheets(styles: Iterable[LexborNode]) -> tuple[Sheet, ...]:
     """The sheets that count on a screen; none if nothing may be hidden by them, or too long."""
-    found = []
+    sheets = []
     length, hides = 0, False
     for node in styles:
         text = node.text() or ""
@@ -109,8 +109,8 @@ def _sheets(styles: Iterable[LexborNode]) -> tuple[Sheet, ...]:
             hides |= speaks_of_sight(text)
             # One with a title is one of several to choose from.
             sure = holds and not attributes.get("title") and not _is_without_scripts(node)
-            found.append(Sheet(text, sure))
-    return tuple(found) if hides and length <= LONGEST_SHEETS else ()
+            sheets.append(Sheet(text, sure))
+    return tuple(sheets) if hides and length <= LONGEST_SHEETS else ()
 
 
 def _is_without_scripts(node: LexborNode) -> bool:
@@ -155,11 +155,11 @@ class Ruled:
         """What is said of each element that a rule hides, or makes visible, and of some others."""
         hiding = self._rules.keys("display", "hidden")
         hiding |= self._rules.keys("visibility", "hidden") | self._rules.keys("visibility", "shown")
-        found = {}
+        asked = {}
         for nodes in (others, self._elements(hiding - {"*"})):
             for node in nodes:
-                found[node.mem_id] = self._asked(node)
-        return {element: said for element, said in found.items() if said}
+                asked[node.mem_id] = self._asked(node)
+        return {element: said for element, said in asked.items() if said}
 
     def _elements(self, keys: set[str]) -> Iterator[LexborNode]:
         """The elements that have one of the keys; some more than once."""

@@ -87,7 +87,7 @@ def last_of(said: Iterable[Declaration]) -> list[Declaration]:
 
     Important and other ones stand beside each other, for they meet different ones elsewhere.
     """
-    return list({(one.property, one.important): one for one in said}.values())
+    return list({(each.property, each.important): each for each in said}.values())
 
 
 def of_attribute(style: str) -> list[Declaration]:
@@ -135,7 +135,7 @@ def statements(sheet: str, sure: bool, most: int) -> list[Statement]:
 
 def medium(condition: str) -> bool | None:
     """Whether a condition of media holds on each screen; None if it holds on none."""
-    said = [" ".join(one.split()) for one in condition.lower().split(",")]
+    said = [" ".join(part.split()) for part in condition.lower().split(",")]
     if not _ALWAYS.isdisjoint(said):
         return True
     return None if _NEVER.issuperset(said) else False

@@ -60,9 +60,9 @@ def subjects(selectors: str) -> list[SelectorSubject]:
 
     If one of them may be invalid, all may be: then none of them is sure.
     """
-    read = [_Selector(one) for one in _split(selectors)]
-    known = all(one.is_known for one in read)
-    return [one.subject(known) for one in read if not one.is_of_no_element]
+    read = [_Selector(selector) for selector in _split(selectors)]
+    known = all(selector.is_known for selector in read)
+    return [selector.subject(known) for selector in read if not selector.is_of_no_element]
 
 
 def _split(selectors: str) -> Iterator[str]:

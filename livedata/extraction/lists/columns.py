@@ -85,51 +85,54 @@ def columns(
 ) -> list[ListColumn]:
     """The columns that readings of the fields of so many records give, in the order of the page."""
     whole = [
-        without_counter(survey, with_whole_text(survey, one, fields), fields) for one in readings
+        without_counter(survey, with_whole_text(survey, reading, fields), fields)
+        for reading in readings
     ]
-    best = sorted(distinct(whole, survey), key=lambda one: -_worth(one, records))[:MOST]
+    best = sorted(distinct(whole, survey), key=lambda reading: -_worth(reading, records))[:MOST]
     ordered = list(_in_order(fields, best))
     known_by = prominent(survey, fields[0], ordered)
-    title = next((one.field for one in known_by if one.is_text), None)
-    naming = Naming(survey, [one.field for one in ordered], title)
+    title = next((reading.field for reading in known_by if reading.is_text), None)
+    naming = Naming(survey, [reading.field for reading in ordered], title)
     return [
-        _column(survey, naming, one, main=any(one is other for other in known_by))
-        for one in ordered
+        _column(survey, naming, reading, main=any(reading is other for other in known_by))
+        for reading in ordered
     ]
 
 
-def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> ListColumn:
-    values = list(one.values.values())
-    titled = tag_of(survey, one.field) in _TITLES
-    kind = "string" if titled or one.attribute is not None else _kind(values)
-    name, label = naming.name(one.field, None if one.is_text else one.attribute, kind, values)
+def _column(survey: Survey, naming: Naming, reading: Reading, *, main: bool) -> ListColumn:
+    values = list(reading.values.values())
+    titled = tag_of(survey, reading.field) in _TITLES
+    kind = "string" if titled or reading.attribute is not None else _kind(values)
+    name, label = naming.name(
+        reading.field, None if reading.is_text else reading.attribute, kind, values
+    )
     if label is not None and is_code(name) and all(map(_DIGITED.fullmatch, values)):
         # The digits of an identifier are no quantity.
         kind = "string"
-    sections = one.attribute == "href" and number_sections(values, survey.page.url)
+    sections = reading.attribute == "href" and number_sections(values, survey.page.url)
     return ListColumn(
         name,
-        one.field.selector,
-        one.attribute,
+        reading.field.selector,
+        reading.attribute,
         kind,
-        one.values,
+        reading.values,
         label,
         main,
         sections,
-        partly_whole(survey, one),
-        sign_of_place(values) if one.attribute in {None, TERM} else None,
+        partly_whole(survey, reading),
+        sign_of_place(values) if reading.attribute in {None, TERM} else None,
     )
 
 
 def _in_order(fields: Sequence[Field], readings: Sequence[Reading]) -> Iterator[Reading]:
     for field in fields:
-        yield from (one for one in readings if one.field is field)
+        yield from (reading for reading in readings if reading.field is field)
 
 
-def _worth(one: Reading, records: int) -> float:
+def _worth(reading: Reading, records: int) -> float:
     """How much a person may miss a column: one that is filled, differs, and is easy to name."""
-    different = len(set(one.values.values())) / len(one.values)
-    return len(one.values) / records + 0.5 * different - 0.15 * one.field.cost
+    different = len(set(reading.values.values())) / len(reading.values)
+    return len(reading.values) / records + 0.5 * different - 0.15 * reading.field.cost
 
 
 def _kind(values: Sequence[str]) -> str:

@@ -150,7 +150,7 @@ def spread(members: Sequence[int], most: int) -> list[int]:
         return list(members)
     half = most // 2
     rest = len(members) - half
-    return [*members[:half], *(members[half + rest * at // half] for at in range(half))]
+    return [*members[:half], *(members[half + rest * index // half] for index in range(half))]
 
 
 def varied(survey: Survey, members: Sequence[int], most: int) -> list[int]:

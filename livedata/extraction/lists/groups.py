@@ -77,12 +77,12 @@ def groups(survey: Survey) -> list[ElementGroup]:
             known = chosen.get(tuple(voters))
             if known is None or (costs[selector], len(selector)) < (costs[known], len(known)):
                 chosen[tuple(voters)] = selector
-    found = []
+    kept = []
     for numbers, selector in best.items():
         members = sorted(member for number in numbers for member in kinds[number][1])
         if len(members) >= LEAST and not _nested(survey, members):
-            found.append(ElementGroup(selector, costs[selector], members, strict.get(numbers, "")))
-    return found
+            kept.append(ElementGroup(selector, costs[selector], members, strict.get(numbers, "")))
+    return kept
 
 
 def _is_wide(selector: str) -> bool:
@@ -160,4 +160,4 @@ def _context_names(signature: ElementSignature) -> list[tuple[str, float]]:
 def _nested(survey: Survey, members: list[int]) -> bool:
     """Whether a member stands within another one."""
     ends = survey.ends
-    return any(ends[one] > other for one, other in pairwise(members))
+    return any(ends[member] > other for member, other in pairwise(members))

@@ -115,37 +115,39 @@ def find_key(
     candidates = _candidates(columns, rows, first)
     ranked = sorted(_standings(candidates), key=_rank)
     passed = {
-        one.name: one.parameter
-        for standing, (one,) in ranked
-        if standing == "main" and one.parameter is not None
+        candidate.name: candidate.parameter
+        for standing, (candidate,) in ranked
+        if standing == "main" and candidate.parameter is not None
     }
     alone = [each for each in ranked if each[1][0].why is None]
     for standing, chosen in sorted([*alone, *_several(ranked)], key=_rank):
-        together = set(zip(*(one.values for one in chosen), strict=True))
+        together = set(zip(*(candidate.values for candidate in chosen), strict=True))
         if len(together) == len(rows):
-            names = tuple(one.name for one in chosen)
+            names = tuple(candidate.name for candidate in chosen)
             return Key(names, standing, {} if standing == "id" else passed)
-    return NoKey({one.name: one.why for _, (one,) in ranked if one.why is not None})
+    return NoKey(
+        {candidate.name: candidate.why for _, (candidate,) in ranked if candidate.why is not None}
+    )
 
 
 def titles(columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]]) -> Sequence[str]:
     """The name of the column with the title of the records, if all of them have one."""
     named = [
-        one
-        for standing, (one,) in _standings(_candidates(columns, rows, len(rows)))
-        if standing == "name" and one.why != "not_filled"
+        candidate
+        for standing, (candidate,) in _standings(_candidates(columns, rows, len(rows)))
+        if standing == "name" and candidate.why != "not_filled"
     ]
-    named.sort(key=lambda one: not one.column.main)
-    return [one.name for one in named[:1]]
+    named.sort(key=lambda candidate: not candidate.column.main)
+    return [candidate.name for candidate in named[:1]]
 
 
 def _candidates(
     columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]], first: int
 ) -> list[_Candidate]:
-    values = [[row[at] for row in rows] for at in range(len(columns))]
+    values = [[row[position] for row in rows] for position in range(len(columns))]
     natures = [
-        _nature(column, said, first=at == 0)
-        for at, (column, said) in enumerate(zip(columns, values, strict=True))
+        _nature(column, said, first=position == 0)
+        for position, (column, said) in enumerate(zip(columns, values, strict=True))
     ]
     people = {
         column.selector
@@ -192,33 +194,35 @@ def _rank(ranked: _Ranked) -> int:
 def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
     """Each column with how much it is an identifier."""
     texts = [
-        one.name
-        for one in candidates
-        if one.nature in {"text", "prose"}
-        and one.column.is_text
-        and one.why != "not_filled"
+        candidate.name
+        for candidate in candidates
+        if candidate.nature in {"text", "prose"}
+        and candidate.column.is_text
+        and candidate.why != "not_filled"
         # "New!" on many of them is not what they are called.
-        and len(set(one.values)) > _A_FEW * len(one.values)
+        and len(set(candidate.values)) > _A_FEW * len(candidate.values)
     ]
-    several = {_tag(one.column) for one in candidates if _is_second(one.column)}
-    for one in candidates:
-        leading = texts[:1] == [one.name]
-        standing = _standing(one.column, one.nature, one.values, leading=leading)
+    several = {_tag(candidate.column) for candidate in candidates if _is_second(candidate.column)}
+    for candidate in candidates:
+        leading = texts[:1] == [candidate.name]
+        standing = _standing(candidate.column, candidate.nature, candidate.values, leading=leading)
         # The first of several terms is not the name of a record that has them all, nor is a text
         # that has more than the name in it, nor an address that a link shows.
-        other = _tag(one.column) in several or any(_is_in(each, one) for each in candidates)
-        other = other or all(is_address(str(value)) for value in one.values)
-        yield "text" if standing == "name" and other else standing, (one,)
+        other = _tag(candidate.column) in several or any(
+            _is_in(each, candidate) for each in candidates
+        )
+        other = other or all(is_address(str(value)) for value in candidate.values)
+        yield "text" if standing == "name" and other else standing, (candidate,)
 
 
-def _is_in(name: _Candidate, one: _Candidate) -> bool:
+def _is_in(name: _Candidate, texts: _Candidate) -> bool:
     """Whether a column reads the names that stand in another one's texts, with more around them."""
     return (
         name.why is None
         and bool(_NAMES.fullmatch(name.name))
         and all(
             text != within and str(within) in str(text)
-            for within, text in zip(name.values, one.values, strict=True)
+            for within, text in zip(name.values, texts.values, strict=True)
         )
     )
 
@@ -263,15 +267,15 @@ def _several(ranked: Sequence[_Ranked]) -> Iterator[_Ranked]:
     Without a name or a main link among them they say nothing of the record itself.
     """
     parts = [
-        (standing, one)
-        for standing, (one,) in ranked
-        if one.why in {"not_unique", "person"} and standing in _LASTING
+        (standing, candidate)
+        for standing, (candidate,) in ranked
+        if candidate.why in {"not_unique", "person"} and standing in _LASTING
     ]
     two = combinations(parts[:_TOGETHER], 2)
     three = combinations(parts[: _TOGETHER - 1], 3)
     for chosen in (*two, *three):
         named = any(standing in _SURE for standing, _ in chosen)
-        yield "several" if named else "several_of_today", [one for _, one in chosen]
-    for _, (one,) in ranked:
-        if one.nature in _OF_TODAY and one.why in {None, "not_unique"}:
-            yield from (("several_of_today", (part, one)) for _, part in parts[:_TOGETHER])
+        yield "several" if named else "several_of_today", [candidate for _, candidate in chosen]
+    for _, (candidate,) in ranked:
+        if candidate.nature in _OF_TODAY and candidate.why in {None, "not_unique"}:
+            yield from (("several_of_today", (part, candidate)) for _, part in parts[:_TOGETHER])

@@ -146,14 +146,14 @@ def _hits(
     places: _Places, known_columns: Sequence[KnownColumn], rows: Sequence[Sequence[Scalar]]
 ) -> Iterator[tuple[int, int, float]]:
     """The element, row and weight of each value that few rows have, and few places."""
-    for at, column in enumerate(known_columns):
+    for position, column in enumerate(known_columns):
         # Numbers repeat and change: a price says of no row that it is there.
         if column.type != "string":
             continue
         holders: defaultdict[Scalar, list[int]] = defaultdict(list)
         for row, values in enumerate(rows):
-            if values[at] is not None and len(str(values[at])) >= _SHORTEST:
-                holders[values[at]].append(row)
+            if values[position] is not None and len(str(values[position])) >= _SHORTEST:
+                holders[values[position]].append(row)
         for value, having in holders.items():
             numbers = {number for number, _ in places.get((column.type, value), ())}
             if len(having) <= _FEW and len(numbers) <= _FEW:
@@ -170,9 +170,9 @@ def _recognising(
         weights: defaultdict[int, Counter[int]] = defaultdict(Counter)
         records = group.members[:SEARCHED]
         for number, row, weight in hits:
-            at = bisect_right(records, number) - 1
-            if at >= 0 and number < survey.ends[records[at]]:
-                weights[records[at]][row] += weight  # type: ignore[assignment]
+            index = bisect_right(records, number) - 1
+            if index >= 0 and number < survey.ends[records[index]]:
+                weights[records[index]][row] += weight  # type: ignore[assignment]
         members: dict[int, int] = {}
         total = 0.0
         for member, by_row in weights.items():
@@ -183,7 +183,7 @@ def _recognising(
         rows = len(set(members.values()))
         if rows >= _LEAST_ROWS:
             tried.append((rows, total, group, members))
-    tried.sort(key=lambda one: (-one[0] - one[1] / 10, one[2].cost))
+    tried.sort(key=lambda trial: (-trial[0] - trial[1] / 10, trial[2].cost))
     return [(group, members) for _, _, group, members in tried[:_TRIED]]
 
 
@@ -200,11 +200,11 @@ def _mended(
     options = [Field("", 0.0, dict(enumerate(sample))), *all_fields(survey, sample)]
     mended: list[MendedField] = []
     read: dict[str, set[int]] = {}
-    for at, column in enumerate(known_columns):
+    for position, column in enumerate(known_columns):
         holders = [
-            set(places.get((column.type, rows[members[member]][at]), ())) for member in sample
+            set(places.get((column.type, rows[members[member]][position]), ())) for member in sample
         ]
-        asked = sum(rows[members[member]][at] is not None for member in sample)
+        asked = sum(rows[members[member]][position] is not None for member in sample)
         best: tuple[int, float, Field, str] | None = None
         for field in options:
             tally: Counter[str] = Counter()
@@ -224,5 +224,5 @@ def _mended(
     keys = [column.name for column in known_columns if column.key]
     if not all(name in read for name in keys):
         return None
-    found = set.intersection(*(read[name] for name in keys))
-    return Mended(group.selector, mended, len(found), len(group.members))
+    recognised = set.intersection(*(read[name] for name in keys))
+    return Mended(group.selector, mended, len(recognised), len(group.members))

@@ -73,8 +73,8 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     surveyed = survey(page)
     seen: list[SeenList] = []
     named = holding(surveyed, groups(surveyed), like)
-    for one in rank(surveyed, named, menus=bool(like)):
-        exact = _listed(surveyed, one)
+    for ranked in rank(surveyed, named, menus=bool(like)):
+        exact = _listed(surveyed, ranked)
         # A record, its link and the only element around it are one list: it is shown once.
         if exact is not None and not any(_is_same(surveyed, exact, other) for other in seen):
             seen.append(exact)
@@ -95,16 +95,16 @@ def _listed(surveyed: Survey, ranked: Ranked) -> SeenList | None:
     return seen
 
 
-def _is_same(surveyed: Survey, one: SeenList, other: SeenList) -> bool:
+def _is_same(surveyed: Survey, seen: SeenList, other: SeenList) -> bool:
     """Whether most members of two lists are the same, or stand in each other one by one."""
     partners = set()
-    for member in one.members:
-        at = bisect_right(other.members, member)
-        if at and member < surveyed.ends[other.members[at - 1]]:
-            partners.add(other.members[at - 1])
-        elif at < len(other.members) and other.members[at] < surveyed.ends[member]:
-            partners.add(other.members[at])
-    return len(partners) > _SAME * (one.count + other.count - len(partners))
+    for member in seen.members:
+        index = bisect_right(other.members, member)
+        if index and member < surveyed.ends[other.members[index - 1]]:
+            partners.add(other.members[index - 1])
+        elif index < len(other.members) and other.members[index] < surveyed.ends[member]:
+            partners.add(other.members[index])
+    return len(partners) > _SAME * (seen.count + other.count - len(partners))
 
 
 def _exactly(
@@ -304,7 +304,7 @@ def _places(survey: Survey, wanted: str) -> list[int]:
 
 def _holds(survey: Survey, group: ElementGroup, places: Sequence[Sequence[int]]) -> bool:
     """Whether a member that is like most others holds one of the places of each text."""
-    holders = set.intersection(*({*_members_around(survey, group, found)} for found in places))
+    holders = set.intersection(*({*_members_around(survey, group, numbers)} for numbers in places))
     if not holders:
         return False
     some = spread(group.members, _SAMPLE)
@@ -316,18 +316,18 @@ def _holds(survey: Survey, group: ElementGroup, places: Sequence[Sequence[int]])
 
 def _members_around(survey: Survey, group: ElementGroup, numbers: Sequence[int]) -> Iterator[int]:
     for number in numbers:
-        at = bisect_right(group.members, number) - 1
-        if at >= 0 and number < survey.ends[group.members[at]]:
-            yield group.members[at]
+        index = bisect_right(group.members, number) - 1
+        if index >= 0 and number < survey.ends[group.members[index]]:
+            yield group.members[index]
 
 
-def _alike(survey: Survey, one: int, other: int) -> bool:
+def _alike(survey: Survey, first: int, second: int) -> bool:
     """Whether two members stand in alike places, and mostly the same stands in them."""
     signatures, parents = survey.signatures, survey.parents
-    if signatures[parents[one]].name != signatures[parents[other]].name:
+    if signatures[parents[first]].name != signatures[parents[second]].name:
         return False
     within, beside = (
         {signatures[number].name for number in survey.below(member)[:_MOST]}
-        for member in (one, other)
+        for member in (first, second)
     )
     return 2 * len(within & beside) >= len(within | beside)

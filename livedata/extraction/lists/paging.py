@@ -93,7 +93,7 @@ class NumberedPages(Struct, frozen=True):
 def following(survey: Survey, members: Sequence[int]) -> list[Following]:
     """The links that may lead to the next page of the list, the likeliest first."""
     inside = {number for member in members for number in range(member, survey.ends[member])}
-    found = []
+    links = []
     for number, url in _links(survey):
         if number in inside:
             continue
@@ -101,11 +101,11 @@ def following(survey: Survey, members: Sequence[int]) -> list[Following]:
         if score >= LEAST:
             selector = _selector(survey, number)
             if selector:
-                found.append(Following(url, score, selector))
+                links.append(Following(url, score, selector))
     head = _in_head(survey)
     if head is not None:
-        found.append(head)
-    return sorted(found, key=lambda one: -one.score)[:3]
+        links.append(head)
+    return sorted(links, key=lambda link: -link.score)[:3]
 
 
 def elsewhere(survey: Survey, members: Sequence[int]) -> str:

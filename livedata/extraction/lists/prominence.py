@@ -34,10 +34,13 @@ def prominent(survey: Survey, whole: Field, readings: Sequence[Reading]) -> list
     is better, if there is one.
     """
     link, title = _link_and_title(survey, whole, readings)
-    found = [one for one in (link, title) if one is not None]
+    known_by = [reading for reading in (link, title) if reading is not None]
     if link is not None and title is not None and _is_of_title(survey, link, title):
-        return found
-    return [*found, *(one for one in readings if one.attribute == "id" and one.field is whole)]
+        return known_by
+    return [
+        *known_by,
+        *(reading for reading in readings if reading.attribute == "id" and reading.field is whole),
+    ]
 
 
 def _is_of_title(survey: Survey, link: Reading, title: Reading) -> bool:
@@ -57,8 +60,16 @@ def _link_and_title(
 ) -> tuple[Reading | None, Reading | None]:
     sample = {record: whole.elements[record] for record in spread(list(whole.elements), _SAMPLE)}
     mains = _main_links(survey, sample)
-    links = [(_share(one, mains, len(sample)), one) for one in readings if one.attribute == "href"]
-    texts = [(_titled(survey, one, sample, mains), one) for one in readings if one.is_text]
+    links = [
+        (_share(reading, mains, len(sample)), reading)
+        for reading in readings
+        if reading.attribute == "href"
+    ]
+    texts = [
+        (_titled(survey, reading, sample, mains), reading)
+        for reading in readings
+        if reading.is_text
+    ]
     link = max(links, key=lambda link: link[0], default=None)
     title = max(texts, key=lambda text: text[0], default=None)
     return (
@@ -131,25 +142,25 @@ def _up_to(survey: Survey, record: int, number: int) -> Iterator[int]:
         yield above
 
 
-def _share(one: Reading, mains: Mapping[int, str], records: int) -> float:
+def _share(link: Reading, mains: Mapping[int, str], records: int) -> float:
     """In how many of the records a link is the main one."""
-    return sum(one.values.get(record) == address for record, address in mains.items()) / records
+    return sum(link.values.get(record) == address for record, address in mains.items()) / records
 
 
 def _titled(
-    survey: Survey, one: Reading, sample: Mapping[int, int], mains: Mapping[int, str]
+    survey: Survey, text: Reading, sample: Mapping[int, int], mains: Mapping[int, str]
 ) -> float:
     """How much a text is the title of its records: it is in a heading, or leads to what they are.
 
     Less if it is often the same.
     """
-    said = [one.values[record] for record in sample if record in one.values]
+    said = [text.values[record] for record in sample if record in text.values]
     if not said or sum(map(len, said)) > LONGEST * len(said):
         return 0.0
     total = 0.0
     for record, number in sample.items():
-        element = one.field.elements.get(record)
-        if element is not None and record in one.values:
+        element = text.field.elements.get(record)
+        if element is not None and record in text.values:
             total += _title_weight(survey, number, element, mains.get(record))
     return total / len(sample) * (len(set(said)) / len(said))
 

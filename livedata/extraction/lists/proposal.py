@@ -67,9 +67,9 @@ class ProposedList(Struct, frozen=True):
     shifted: Sequence[str] = ()
     elsewhere: str = ""
 
-    def filled(self, at: int) -> int:
+    def filled(self, position: int) -> int:
         """In how many records the column at a position has a value."""
-        return sum(row.values[at] is not None for row in self.rows)
+        return sum(row.values[position] is not None for row in self.rows)
 
     @property
     def values(self) -> list[list[Scalar]]:
@@ -78,8 +78,8 @@ class ProposedList(Struct, frozen=True):
 
     def only(self, names: Sequence[str]) -> ProposedList:
         """The list with these columns alone, and a key among them."""
-        places = [at for at, column in enumerate(self.columns) if column.name in names]
-        kept = [self.columns[at] for at in places]
+        places = [position for position, column in enumerate(self.columns) if column.name in names]
+        kept = [self.columns[position] for position in places]
         rows = [_only(row, places) for row in self.rows]
         key = find_key(kept, [row.values for row in rows])
         return replace(self, columns=kept, rows=rows, key=key)
@@ -115,15 +115,15 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
     sampled = min(len(members), SAMPLE)
     differing = readings(surveyed, others, sampled)
     moved = shifted(surveyed, differing)
-    steady = [one for one in differing if one.field not in moved]
-    found = columns(surveyed, others, steady, sampled)
-    lasting = [column for column in found if not column.sections] or found
+    steady = [reading for reading in differing if reading.field not in moved]
+    proposed = columns(surveyed, others, steady, sampled)
+    lasting = [column for column in proposed if not column.sections] or proposed
     kept, rows = _read(surveyed.page, chosen.selector, lasting)
     key = find_key(kept, [row.values for row in rows])
     pages = following(surveyed, members), numbered(surveyed, members)
     aside = sum(surveyed.aside[member] for member in members) > chosen.count / 2
     counted = [field.selector for field in places]
-    counted += [column.read.place for column in found if column not in lasting]
+    counted += [column.read.place for column in proposed if column not in lasting]
     left_out = counted, [field.selector for field in moved]
     away = elsewhere(surveyed, members)
     return ProposedList(
@@ -132,39 +132,39 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
 
 
 def _read(
-    page: Page, selector: str, found: Sequence[ListColumn]
+    page: Page, selector: str, proposed: Sequence[ListColumn]
 ) -> tuple[Sequence[ListColumn], list[Record]]:
     """The columns that hold for all records of the page, and the records."""
-    while found:
-        rows = _records(page, selector, found)
+    while proposed:
+        rows = _records(page, selector, proposed)
         kept = []
-        for at, column in enumerate(found):
-            filled = sum(row.values[at] is not None for row in rows)
+        for position, column in enumerate(proposed):
+            filled = sum(row.values[position] is not None for row in rows)
             # What cannot be read as a number somewhere is a text.
             if column.kind != "string" and any(
-                row.reasons[at] == "extraction_failed" for row in rows
+                row.reasons[position] == "extraction_failed" for row in rows
             ):
                 kept.append(replace(column, kind="string"))
             elif filled >= _FILLED * len(rows):
                 kept.append(column)
-        if kept == list(found):
+        if kept == list(proposed):
             return kept, rows
-        found = kept
+        proposed = kept
     return [], []
 
 
-def _records(page: Page, selector: str, found: Sequence[ListColumn]) -> list[Record]:
+def _records(page: Page, selector: str, proposed: Sequence[ListColumn]) -> list[Record]:
     reads = tuple(
         RecipeField(
             column.name,
             column.name,
             column.name,
-            at,
+            position,
             type="number" if column.kind == "number" else "string",
             required=False,
             read=column.read,
         )
-        for at, column in enumerate(found)
+        for position, column in enumerate(proposed)
     )
     recipe = Recipe(
         version=1,
@@ -172,7 +172,7 @@ def _records(page: Page, selector: str, found: Sequence[ListColumn]) -> list[Rec
         render="static",
         item_selector=selector,
         fields=reads,
-        identity=(found[0].name,),
+        identity=(proposed[0].name,),
         composite=False,
         pagination=None,
         max_pages=1,
@@ -189,7 +189,7 @@ def _only(row: Record, places: Sequence[int]) -> Record:
     return Record(
         row.number,
         row.key,
-        [row.values[at] for at in places],
-        [row.reasons[at] for at in places],
-        [row.texts[at] for at in places],
+        [row.values[position] for position in places],
+        [row.reasons[position] for position in places],
+        [row.texts[position] for position in places],
     )

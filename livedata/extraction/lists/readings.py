@@ -62,10 +62,10 @@ class Reading(Struct, frozen=True):
 def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:
     """What differs from record to record, each once, by the field that is the cheapest to name."""
     differing = distinct(list(_differing(survey, fields, records)), survey)
-    differing = [one for one in differing if not _only_adds_words(one, differing)]
-    links = [one for one in differing if one.attribute == "href"]
-    links.sort(key=lambda one: _place(one.field))
-    kept = [one for one in differing if not _is_action(survey, one, links)]
+    differing = [reading for reading in differing if not _only_adds_words(reading, differing)]
+    links = [reading for reading in differing if reading.attribute == "href"]
+    links.sort(key=lambda reading: _place(reading.field))
+    kept = [reading for reading in differing if not _is_action(survey, reading, links)]
     return [*kept, *_inner_codes(survey, fields, kept, records)]
 
 
@@ -77,10 +77,11 @@ def _inner_codes(
     The first one that all records have, each its own. What is only the name of a place on the page,
     an `id`, is read if no link is.
     """
-    if any(not one.field.selector and is_code(_plain(one.attribute)) for one in kept):
+    if any(not reading.field.selector and is_code(_plain(reading.attribute)) for reading in kept):
         return []
     leads = any(
-        one.attribute == "href" and len(set(one.values.values())) == records for one in kept
+        reading.attribute == "href" and len(set(reading.values.values())) == records
+        for reading in kept
     )
     for field in fields:
         signature = survey.signatures[next(iter(field.elements.values()))]
@@ -91,7 +92,7 @@ def _inner_codes(
                 continue
             values = _attribute_values(survey, field, attribute)
             telling = len(set(values.values())) == records and not counts_along([*values.values()])
-            if telling and not any(_equal(values, one.values) for one in kept):
+            if telling and not any(_equal(values, reading.values) for reading in kept):
                 return [Reading(field, attribute, values)]
     return []
 
@@ -176,7 +177,7 @@ def _is_dated(survey: Survey, field: Field) -> bool:
 
 def _is_beside(survey: Survey, field: Field, values: Mapping[int, str]) -> bool:
     """Whether texts are labels of what comes next, or say what a button does."""
-    return _are_labels(values) or are_buttons(survey, [field.elements[at] for at in values])
+    return _are_labels(values) or are_buttons(survey, [field.elements[record] for record in values])
 
 
 def _are_labels(values: Mapping[int, str]) -> bool:
@@ -256,12 +257,15 @@ def distinct(differing: Sequence[Reading], survey: Survey) -> list[Reading]:
     What stands around it is better where some records have no such element, and its text alone.
     """
     kept: list[Reading] = []
-    for one in sorted(differing, key=lambda one: one.field.cost):
-        at = next((at for at, other in enumerate(kept) if _equal(one.values, other.values)), None)
-        if at is None:
-            kept.append(one)
-        elif _has_more(survey, one, kept[at]):
-            kept[at] = one
+    for reading in sorted(differing, key=lambda reading: reading.field.cost):
+        index = next(
+            (index for index, other in enumerate(kept) if _equal(reading.values, other.values)),
+            None,
+        )
+        if index is None:
+            kept.append(reading)
+        elif _has_more(survey, reading, kept[index]):
+            kept[index] = reading
     return kept
 
 
@@ -277,29 +281,29 @@ def _has_more(survey: Survey, outer: Reading, inner: Reading) -> bool:
     return around >= _SAME * len(inner.field.elements)
 
 
-def _equal(one: Mapping[int, str], other: Mapping[int, str]) -> bool:
-    both = one.keys() & other.keys()
-    if len(both) < _MOST * max(len(one), 1):
+def _equal(values: Mapping[int, str], others: Mapping[int, str]) -> bool:
+    both = values.keys() & others.keys()
+    if len(both) < _MOST * max(len(values), 1):
         return False
-    return sum(one[record] == other[record] for record in both) >= _SAME * len(both)
+    return sum(values[record] == others[record] for record in both) >= _SAME * len(both)
 
 
-def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:
+def _is_action(survey: Survey, reading: Reading, links: Sequence[Reading]) -> bool:
     """Whether a link only does something with what another link leads to: buys it, votes for it."""
-    if one.attribute != "href" or _is_named(survey, one):
+    if reading.attribute != "href" or _is_named(survey, reading):
         return False
     # Where all else leads to people, such as authors, a link that is always called the same is that
     # of the record. Of links without words of their own the first one is.
-    things = [other for other in links if other is one or not _leads_to_people(other)]
-    return one is not things[0] or any(_is_named(survey, other) for other in things)
+    things = [other for other in links if other is reading or not _leads_to_people(other)]
+    return reading is not things[0] or any(_is_named(survey, other) for other in things)
 
 
-def _is_named(survey: Survey, one: Reading) -> bool:
-    return tell_apart(survey, list(one.field.elements.values()))
+def _is_named(survey: Survey, reading: Reading) -> bool:
+    return tell_apart(survey, list(reading.field.elements.values()))
 
 
-def _leads_to_people(one: Reading) -> bool:
-    return sum(map(leads_to_people, one.values.values())) > 0.5 * len(one.values)
+def _leads_to_people(reading: Reading) -> bool:
+    return sum(map(leads_to_people, reading.values.values())) > 0.5 * len(reading.values)
 
 
 def _place(field: Field) -> int:
@@ -307,13 +311,13 @@ def _place(field: Field) -> int:
     return next(iter(field.elements.values()))
 
 
-def _only_adds_words(one: Reading, differing: Sequence[Reading]) -> bool:
+def _only_adds_words(reading: Reading, differing: Sequence[Reading]) -> bool:
     """Whether it is another reading with the same words around it: an address with /follow."""
-    return HEADER not in one.field.selector and any(
-        other is not one
-        and other.attribute == one.attribute
+    return HEADER not in reading.field.selector and any(
+        other is not reading
+        and other.attribute == reading.attribute
         and other.field.selector
-        and _adds_the_same(one.values, other.values)
+        and _adds_the_same(reading.values, other.values)
         for other in differing
     )
 

@@ -44,31 +44,31 @@ class _Placed(Struct, frozen=True, eq=False):
 
 def shifted(survey: Survey, readings: Sequence[Reading]) -> list[Field]:
     """The fields by a place at which another part stands in some records."""
-    placed = [_placed(survey, one) for one in readings if one.is_text and _is_by_place(one)]
+    placed = [_placed(survey, each) for each in readings if each.is_text and _is_by_place(each)]
     return [
-        one.reading.field
-        for one in placed
-        if _is_now_a_link(survey, one)
-        or any(_are_exchanged(one, other) for other in placed if other is not one)
+        each.reading.field
+        for each in placed
+        if _is_now_a_link(survey, each)
+        or any(_are_exchanged(each, other) for other in placed if other is not each)
     ]
 
 
-def _is_by_place(one: Reading) -> bool:
+def _is_by_place(reading: Reading) -> bool:
     """Whether a selector names the first of its elements, or the n-th, and nothing they have."""
-    if not one.field.selector:
+    if not reading.field.selector:
         return False
-    last = parse(one.field.selector).steps[-1].compound
+    last = parse(reading.field.selector).steps[-1].compound
     named = any(test.name != INDEX for test in last.attributes)
     return not (named or last.classes or last.ids)
 
 
-def _placed(survey: Survey, one: Reading) -> _Placed:
-    forms = {record: _form(value) for record, value in one.values.items()}
-    around = {record: _around(survey, one.field.elements[record]) for record in forms}
+def _placed(survey: Survey, reading: Reading) -> _Placed:
+    forms = {record: _form(value) for record, value in reading.values.items()}
+    around = {record: _around(survey, reading.field.elements[record]) for record in forms}
     usual, most = Counter(forms.values()).most_common(1)[0]
     counts = Counter(count for _, count in around.values())
     usual = usual if most > _MOST * len(forms) else ""
-    return _Placed(one, forms, usual, around, counts.most_common(1)[0][0])
+    return _Placed(reading, forms, usual, around, counts.most_common(1)[0][0])
 
 
 def _around(survey: Survey, number: int) -> tuple[int, int]:
@@ -78,38 +78,39 @@ def _around(survey: Survey, number: int) -> tuple[int, int]:
     return parent, count
 
 
-def _is_now_a_link(survey: Survey, one: _Placed) -> bool:
+def _is_now_a_link(survey: Survey, placed: _Placed) -> bool:
     """Whether all that stands there is a link in some records and none in others.
 
     As in the last of the elements beside it, where there is one fewer.
     """
     linked: dict[bool, list[int]] = {True: [], False: []}
-    for record, number in one.reading.field.elements.items():
-        if record in one.around and survey.signatures[number].tag != "a":
+    for record, number in placed.reading.field.elements.items():
+        if record in placed.around and survey.signatures[number].tag != "a":
             words = survey.held(survey.texts, number)
             linked[survey.held(survey.linked, number) == words > 0].append(record)
     fewer, more = sorted(linked.values(), key=len)
     if len(fewer) < _LEAST:
         return False
-    usual, _ = Counter(one.around[record][1] for record in more).most_common(1)[0]
-    return all(one.around[record][1] != usual for record in fewer)
+    usual, _ = Counter(placed.around[record][1] for record in more).most_common(1)[0]
+    return all(placed.around[record][1] != usual for record in fewer)
 
 
-def _are_exchanged(one: _Placed, other: _Placed) -> bool:
+def _are_exchanged(placed: _Placed, other: _Placed) -> bool:
     """Whether one reads what the other one usually does, or the other what it does itself.
 
     In records that have more elements there than most, or fewer.
     """
-    if one.usual == other.usual:
+    if placed.usual == other.usual:
         return False
     moved = [
         record
-        for record in one.forms.keys() & other.forms.keys()
-        if one.around[record][0] == other.around[record][0] and one.around[record][1] != one.count
+        for record in placed.forms.keys() & other.forms.keys()
+        if placed.around[record][0] == other.around[record][0]
+        and placed.around[record][1] != placed.count
     ]
-    reads = sum(bool(other.usual) and one.forms[record] == other.usual for record in moved)
+    reads = sum(bool(other.usual) and placed.forms[record] == other.usual for record in moved)
     gives = sum(
-        bool(one.usual) and other.forms[record] == one.usual != one.forms[record]
+        bool(placed.usual) and other.forms[record] == placed.usual != placed.forms[record]
         for record in moved
     )
     return max(reads, gives) >= _LEAST

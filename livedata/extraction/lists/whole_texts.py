@@ -38,29 +38,32 @@ _DIFFERENT: Final = 0.5
 """Of names more than so many are another one: "1 kg, 2 kg, 3 kg" are none."""
 
 
-def with_whole_text(survey: Survey, one: Reading, fields: Sequence[Field]) -> Reading:
+def with_whole_text(survey: Survey, reading: Reading, fields: Sequence[Field]) -> Reading:
     """A text by the attribute that has it whole, if it is cut: "A Light in the ..."."""
-    if one.attribute is not None or not any(map(_CUT.search, one.values.values())):
-        return one
-    for field in (one.field, *fields):
-        for attribute in _WHOLE if field.elements.keys() >= one.values.keys() else ():
+    if reading.attribute is not None or not any(map(_CUT.search, reading.values.values())):
+        return reading
+    for field in (reading.field, *fields):
+        for attribute in _WHOLE if field.elements.keys() >= reading.values.keys() else ():
             values = {
                 record: clean(survey.page.attribute(survey.nodes[number], attribute) or "")
                 for record, number in field.elements.items()
-                if record in one.values
+                if record in reading.values
             }
-            if all(_is_whole(values[record], value) for record, value in one.values.items()):
+            if all(_is_whole(values[record], value) for record, value in reading.values.items()):
                 return Reading(field, attribute, values)
-    return one
+    return reading
 
 
-def partly_whole(survey: Survey, one: Reading) -> str | None:
+def partly_whole(survey: Survey, reading: Reading) -> str | None:
     """The attribute that has the cut texts whole, where only elements with a cut text have it."""
-    cut = [at for at, value in one.values.items() if _CUT.search(value)]
-    if one.attribute is not None or not cut:
+    cut = [record for record, value in reading.values.items() if _CUT.search(value)]
+    if reading.attribute is not None or not cut:
         return None
     for attribute in _WHOLE:
-        if all(_has_whole(survey, one.field.elements[at], attribute, one.values[at]) for at in cut):
+        if all(
+            _has_whole(survey, reading.field.elements[record], attribute, reading.values[record])
+            for record in cut
+        ):
             return attribute
     return None
 
@@ -84,24 +87,28 @@ def _is_whole(whole: str, shown: str) -> bool:
     return whole == shown or (stem != shown and bool(whole) and whole.startswith(stem))
 
 
-def without_counter(survey: Survey, one: Reading, fields: Sequence[Field]) -> Reading:
+def without_counter(survey: Survey, reading: Reading, fields: Sequence[Field]) -> Reading:
     """A text without the number in front that counts the list.
 
     By an element that has it so, else as livedata derives it, if it is the name of its record.
     """
-    if one.attribute is not None and one.attribute != TERM:
-        return one
-    rests = _rests(one.values)
+    if reading.attribute is not None and reading.attribute != TERM:
+        return reading
+    rests = _rests(reading.values)
     if not rests or not all(rests.values()):
-        return one
-    for field in fields if one.attribute is None else ():
-        if field.elements.keys() >= one.values.keys() and all(
+        return reading
+    for field in fields if reading.attribute is None else ():
+        if field.elements.keys() >= reading.values.keys() and all(
             rest == _text(survey, field.elements[record]) for record, rest in rests.items()
         ):
             return Reading(field, None, rests)
-    if not _are_names(rests) or any(unnumbered(one.values[at]) != rests[at] for at in rests):
-        return one
-    return Reading(one.field, UNNUMBERED if one.attribute is None else UNNUMBERED_TERM, rests)
+    if not _are_names(rests) or any(
+        unnumbered(reading.values[number]) != rests[number] for number in rests
+    ):
+        return reading
+    return Reading(
+        reading.field, UNNUMBERED if reading.attribute is None else UNNUMBERED_TERM, rests
+    )
 
 
 def _are_names(rests: Mapping[int, str]) -> bool:
@@ -140,16 +147,19 @@ def _rests(values: Mapping[int, str]) -> dict[int, str]:
 
     Nearly all have one; or some do, such as chapters among their sections, and miss no number.
     """
-    found = {at: counted for at, value in values.items() if (counted := _counted(value))}
-    rests = {at: found[at].rest if at in found else value for at, value in values.items()}
-    if len(found) < max(_FEWEST, _MOST * len(values)):
-        first = [counted.number for at, counted in found.items() if at < SAMPLE // 2]
+    counts = {record: counted for record, value in values.items() if (counted := _counted(value))}
+    rests = {
+        record: counts[record].rest if record in counts else value
+        for record, value in values.items()
+    }
+    if len(counts) < max(_FEWEST, _MOST * len(values)):
+        first = [counted.number for record, counted in counts.items() if record < SAMPLE // 2]
         chapters = len(first) >= _CHAPTERS and all(follows(*pair) for pair in pairwise(first))
         return rests if chapters else {}
     # The first records of a long list stand side by side, the others are from all over.
-    beside = [at for at in found if at + 1 in found and at + 1 < SAMPLE // 2]
-    along = sum(follows(found[at].number, found[at + 1].number) for at in beside)
-    pairs = list(pairwise(each.number for each in found.values()))
+    beside = [record for record in counts if record + 1 in counts and record + 1 < SAMPLE // 2]
+    along = sum(follows(counts[record].number, counts[record + 1].number) for record in beside)
+    pairs = list(pairwise(each.number for each in counts.values()))
     rising = sum(before < after for before, after in pairs)
     if len(beside) < _FEWEST - 1 or along < _MOST * len(beside) or rising < _MOST * len(pairs):
         return {}

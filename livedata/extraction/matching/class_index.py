@@ -59,11 +59,11 @@ class ClassIndex:
         """The values that have a class."""
         word = b" %b " % (lower(name) if self._any_case else name).encode()
         values = set()
-        at = self._text.find(word)
-        while at >= 0:
-            value = bisect_right(self._starts, at) - 1
+        offset = self._text.find(word)
+        while offset >= 0:
+            value = bisect_right(self._starts, offset) - 1
             values.add(value)
-            at = self._text.find(word, self._starts[value + 1])
+            offset = self._text.find(word, self._starts[value + 1])
         self._work.spend(len(values) + len(self._text) // _BYTES_SEARCHED, selector)
         return values
 

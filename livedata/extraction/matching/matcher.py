@@ -102,13 +102,13 @@ class Matcher:
         What a selection of the page finds are the containers that `first` is then quick for.
         """
         if within is None:
-            found = self._selection(selector)
-            scopes = {node.mem_id for node in found}
+            nodes = self._selection(selector)
+            scopes = {node.mem_id for node in nodes}
             # The index of each field is by container; other containers make it useless.
             if scopes != self._scopes:
                 self._scopes = scopes
                 self._firsts.clear()
-            return found
+            return nodes
         last = _steps(selector)[-1]
         self._derive(last, selector)
         here = within.mem_id
@@ -150,20 +150,20 @@ class Matcher:
 
     def _everywhere(self, selector: Selector) -> list[LexborNode]:
         steps = _steps(selector)
-        found = self._matching(steps[0], selector)
+        matches = self._matching(steps[0], selector)
         for step in steps[1:]:
-            if not found:
+            if not matches:
                 break
             nodes = self._matching(step, selector)
             # Before it is done, or the last step goes far over the limit.
-            self._work.spend(len(nodes) + len(found), selector.text)
-            above = {node.mem_id for node in found}
+            self._work.spend(len(nodes) + len(matches), selector.text)
+            above = {node.mem_id for node in matches}
             if step.child:
-                found = _children(nodes, above)
+                matches = _children(nodes, above)
             else:
-                found, passed = _descendants(nodes, above)
+                matches, passed = _descendants(nodes, above)
                 self._work.spend(passed, selector.text)
-        return found
+        return matches
 
     def _matching(self, step: _Step, selector: Selector) -> list[LexborNode]:
         """The elements that one compound matches."""
@@ -233,7 +233,7 @@ def _children(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
 def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
     """The nodes that lie below one of ``above``, and how many others were looked at."""
     known: dict[int, bool] = dict.fromkeys(above, True)
-    found = []
+    below = []
     for node in nodes:
         parent = node.parent
         passed = []
@@ -250,5 +250,5 @@ def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborN
         for here in passed:
             known[here] = answer
         if answer:
-            found.append(node)
-    return found, len(known)
+            below.append(node)
+    return below, len(known)

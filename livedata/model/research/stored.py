@@ -182,7 +182,7 @@ def compile_research(
 
     Raises KeyError for a recipe that names what the columns do not have.
     """
-    placed = {column["id"]: (at, column) for at, column in enumerate(columns)}
+    placed = {column["id"]: (index, column) for index, column in enumerate(columns)}
 
     def field(field_id: str, label: str | None = None) -> ResearchField:
         position, column = placed[field_id]

@@ -122,27 +122,27 @@ def _alike(before: str, after: str) -> int:
     return same
 
 
-def _within(text: str, at: int) -> bool:
+def _within(text: str, offset: int) -> bool:
     """Whether a place in a text is within a word, or within the space between two."""
-    around = _PART.match(text[at - 1 : at + 1])
+    around = _PART.match(text[offset - 1 : offset + 1])
     return around is not None and around.end() > 1
 
 
 def _marked(before: str, after: str, budget: StepBudget) -> Iterator[str]:
-    found = None
+    common = None
     if budget.spend((len(before) + len(after)) // _CHARACTERS_A_STEP):
         old, new = _PARTS.findall(before), _PARTS.findall(after)
-        found = blocks(old, new, budget, _OF_A_TEXT)
-    if found is None:
+        common = blocks(old, new, budget, _OF_A_TEXT)
+    if common is None:
         yield from (_tagged("del", before), _tagged("ins", after))
         return
-    yield from _told(old, new, [*found, Block(len(old), len(new), 0)])
+    yield from _told(old, new, [*common, Block(len(old), len(new), 0)])
 
 
-def _told(old: Sequence[str], new: Sequence[str], found: Sequence[Block]) -> Iterator[str]:
+def _told(old: Sequence[str], new: Sequence[str], common: Sequence[Block]) -> Iterator[str]:
     """What lies before each block that both texts have, and the block."""
     was = now = 0
-    for block in found:
+    for block in common:
         yield _tagged("del", "".join(old[was : block.old]))
         yield _tagged("ins", "".join(new[now : block.new]))
         was, now = block.old + block.size, block.new + block.size

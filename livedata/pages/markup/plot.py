@@ -83,7 +83,7 @@ def _told(point: Point) -> str:
 def _placed(points: Sequence[Point], size: _Size) -> list[tuple[float, float | None]]:
     """Where each point stands; without a height if it has no value."""
     low, high = _bounds(points)
-    begin, end = (ids.parse_timestamp(points[at].at) for at in (0, -1))
+    begin, end = (ids.parse_timestamp(points[index].at) for index in (0, -1))
     across, down = size.width - 2 * size.edge, size.height - 2 * size.edge
     placed = []
     for point in points:

@@ -84,13 +84,13 @@ def _inserts(reached: dict[int, int], diagonal: int, edits: int) -> bool:
 
 def _walked_back(rounds: Sequence[dict[int, int]], old: int, new: int) -> list[Block]:
     """The blocks on the way to the ends of both."""
-    found = []
+    common = []
     for edits in range(len(rounds) - 1, -1, -1):
         reached, diagonal = rounds[edits], old - new
         begun = _edited(reached, diagonal, edits)
         if old > begun:
-            found.append(Block(begun, begun - diagonal, old - begun))
+            common.append(Block(begun, begun - diagonal, old - begun))
         inserted = _inserts(reached, diagonal, edits)
         old = begun if inserted else begun - 1
         new = begun - diagonal - inserted
-    return found[::-1]
+    return common[::-1]

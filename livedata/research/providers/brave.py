@@ -49,11 +49,11 @@ class Brave(Struct, frozen=True):
 
     def read(self, body: bytes, query: SearchQuery) -> SearchResults:
         """The results in the provider's order, each scored by its rank, since Brave gives none."""
-        found = msgspec.json.decode(body, type=_Answer).web.results
+        results = msgspec.json.decode(body, type=_Answer).web.results
         return SearchResults(
             [
                 result(rank, each.url, each.title, 1 / rank)
-                for rank, each in enumerate(found[: query.most], 1)
+                for rank, each in enumerate(results[: query.most], 1)
             ],
             1,
         )

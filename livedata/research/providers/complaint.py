@@ -37,7 +37,9 @@ def first_sentence(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if _PAGE.search(text) or not lines:
         return text
-    traceback = next((at for at, line in enumerate(lines) if line.startswith(_TRACEBACK)), None)
+    traceback = next(
+        (number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)), None
+    )
     line = lines[-1] if traceback == 0 else lines[0]
     sentence = _SENTENCE.match(line)
     return line if sentence is None else sentence[0]

@@ -68,12 +68,12 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
 
 def distinct(harvest: Harvest) -> dict[str, Seen]:
     """The rows of a harvest by key: of a record that was seen twice, the first."""
-    found: dict[str, Seen] = {}
+    records: dict[str, Seen] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is not None:
-                found.setdefault(record.key, (page, record))
-    return found
+                records.setdefault(record.key, (page, record))
+    return records
 
 
 def seen_records(harvest: Harvest) -> dict[str, SeenRecord]:
@@ -105,7 +105,9 @@ def _identity(harvest: Harvest, recipe: Recipe) -> Problem | None:
             if record.key is None:
                 return _empty_key(recipe, page, record)
             first = seen.setdefault(record.key, (page, record))
-            differing = [recipe.fields[at].name for at in differing_fields(first[1], record)]
+            differing = [
+                recipe.fields[position].name for position in differing_fields(first[1], record)
+            ]
             if differing:
                 params: Params = {
                     "key": record.key,
@@ -124,21 +126,25 @@ def _values(harvest: Harvest) -> list[Sequence[Scalar]]:
     return [record.values for page in harvest.pages for record in page.records]
 
 
-def differing_fields(one: Record, other: Record) -> list[int]:
+def differing_fields(record: Record, other: Record) -> list[int]:
     """In which of a source's fields two records are not the same; none for a repeated item."""
-    if one.values == other.values and one.reasons == other.reasons:
+    if record.values == other.values and record.reasons == other.reasons:
         return []
-    pairs = zip(one.values, one.reasons, other.values, other.reasons, strict=True)
-    return [at for at, (old, why, new, reason) in enumerate(pairs) if (old, why) != (new, reason)]
+    pairs = zip(record.values, record.reasons, other.values, other.reasons, strict=True)
+    return [
+        position
+        for position, (old, why, new, reason) in enumerate(pairs)
+        if (old, why) != (new, reason)
+    ]
 
 
 def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> Problem:
-    at = next(at for at in recipe.key_indexes if record.values[at] is None)
-    field = recipe.fields[at]
+    position = next(position for position in recipe.key_indexes if record.values[position] is None)
+    field = recipe.fields[position]
     params: Params = {
         "field": field.name,
         "type": field.type,
-        "text": _beginning(record.texts[at]),
+        "text": _beginning(record.texts[position]),
         "item": record.number,
     }
     return _on(page, "checks.empty_key", params)
@@ -168,11 +174,11 @@ def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     )
 
 
-def _minimum_items(harvest: Harvest, recipe: Recipe, found: int) -> Problem | None:
+def _minimum_items(harvest: Harvest, recipe: Recipe, items: int) -> Problem | None:
     wanted = recipe.minimum_items
-    if found >= wanted:
+    if items >= wanted:
         return None
-    params: Params = {"found": found, "wanted": wanted, "pages": len(harvest.pages)}
+    params: Params = {"found": items, "wanted": wanted, "pages": len(harvest.pages)}
     if harvest.failure is not None:
         return Problem("checks.too_few_before_failure", params, harvest.failure.number)
     return Problem("checks.too_few_items", params, 1 if harvest.pages else None)

@@ -209,10 +209,10 @@ def _pagination(recipe: Recipe) -> dict[str, Param]:
 def _emptied_fields(comparison: Comparison) -> Iterator[Drift]:
     earlier = {fact["id"]: fact for fact in comparison.before.get("fields", [])}
     facts = comparison.now.get("fields", [])
-    for at, (field, now) in enumerate(zip(comparison.recipe.fields, facts, strict=True)):
+    for position, (field, now) in enumerate(zip(comparison.recipe.fields, facts, strict=True)):
         then = earlier.get(field.id)
         if then is not None and _is_emptied(comparison, now, then):
-            yield _emptied_field(comparison, at, field, now, then)
+            yield _emptied_field(comparison, position, field, now, then)
 
 
 def _is_emptied(comparison: Comparison, now: FieldFact, then: FieldFact) -> bool:
@@ -226,10 +226,10 @@ def _is_emptied(comparison: Comparison, now: FieldFact, then: FieldFact) -> bool
 
 
 def _emptied_field(
-    comparison: Comparison, at: int, field: RecipeField, now: FieldFact, then: FieldFact
+    comparison: Comparison, position: int, field: RecipeField, now: FieldFact, then: FieldFact
 ) -> Drift:
     pages = comparison.now["pages"]
-    number = first_page_without(pages, at)
+    number = first_page_without(pages, position)
     params: dict[str, Param] = {
         "field": field.name,
         "field_id": field.id,
@@ -240,32 +240,32 @@ def _emptied_field(
         "rows": comparison.now["rows"],
         "filled_before": then["populated"],
         "rows_before": comparison.before.get("rows", 0),
-        **matched(pages, at),
+        **matched(pages, position),
         "unreadable": now["extractionFailed"],
-        "text": unreadable_text(comparison.now, at),
+        "text": unreadable_text(comparison.now, position),
     }
     finding = Problem("finding.field_emptied", params, number, pages[number - 1]["finalUrl"])
     holds = then["populated"] >= _LEAST_FILLED
     return Drift("emptied_field", finding, holds, "run.emptied_field")
 
 
-def first_page_without(pages: Sequence[PageFact], at: int) -> int:
+def first_page_without(pages: Sequence[PageFact], position: int) -> int:
     """The number of the first page with an item on which a field's read did not match, else 1."""
     numbers = (
-        number for number, page in enumerate(pages, 1) if page["matches"][at] < page["items"]
+        number for number, page in enumerate(pages, 1) if page["matches"][position] < page["items"]
     )
     return next(numbers, 1)
 
 
-def matched(pages: Sequence[PageFact], at: int) -> dict[str, Param]:
+def matched(pages: Sequence[PageFact], position: int) -> dict[str, Param]:
     """In how many items of all pages the read of a field matched, as parameters."""
     return {
-        "matched": sum(page["matches"][at] for page in pages),
+        "matched": sum(page["matches"][position] for page in pages),
         "items": sum(page["items"] for page in pages),
     }
 
 
-def unreadable_text(facts: RunFacts, at: int) -> str | None:
+def unreadable_text(facts: RunFacts, position: int) -> str | None:
     """The first text of a field that could not be read; None if none was kept."""
-    texts = (record["cells"].get(str(at)) for record in facts.get("offending", []))
+    texts = (record["cells"].get(str(position)) for record in facts.get("offending", []))
     return next((text for text in texts if text is not None), None)

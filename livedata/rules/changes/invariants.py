@@ -67,28 +67,33 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
     """The problems of the cells of a revision, if its schema has `width` columns."""
     if len(cells.values) > width:
         yield f"has {plural(len(cells.values), 'value')} for {plural(width, 'column')}"
-    for at, reason in cells.reasons.items():
-        if at >= width or not layout.collected(at) or at in cells.overrides:
-            yield f"has a missing reason at position {at}, which is no collected cell of its source"
-        elif cells.value(at) is not None or reason not in REASONS:
-            yield f"has the missing reason {reason} for {layout.columns[at]['name']}"
-    for at, covered in cells.overrides.items():
-        if at >= width or not layout.collected(at) or layout.columns[at]["key"]:
-            yield f"overrides position {at}, which is not a collected cell outside the identity"
+    for position, reason in cells.reasons.items():
+        if position >= width or not layout.collected(position) or position in cells.overrides:
+            yield (
+                f"has a missing reason at position {position}, "
+                "which is no collected cell of its source"
+            )
+        elif cells.value(position) is not None or reason not in REASONS:
+            yield f"has the missing reason {reason} for {layout.columns[position]['name']}"
+    for position, covered in cells.overrides.items():
+        if position >= width or not layout.collected(position) or layout.columns[position]["key"]:
+            yield (
+                f"overrides position {position}, which is not a collected cell outside the identity"
+            )
         elif "reason" in covered and covered["value"] is not None:
-            yield f"has an override of {layout.columns[at]['name']} that is no source value"
+            yield f"has an override of {layout.columns[position]['name']} that is no source value"
 
 
 def type_problems(layout: Layout, cells: Cells) -> Iterator[str]:
     """The cells, and the source values below edits, that are not of the type of their column."""
     values = [*enumerate(cells.values[: len(layout.columns)])]
     values += [
-        (at, covered["value"])
-        for at, covered in cells.overrides.items()
-        if at in range(len(layout.columns))
+        (position, covered["value"])
+        for position, covered in cells.overrides.items()
+        if position in range(len(layout.columns))
     ]
-    for at, value in values:
-        column = layout.columns[at]
+    for position, value in values:
+        column = layout.columns[position]
         kinds = TYPES_OF.get(column["type"], ())
         # To Python True is a number.
         if value is not None and type(value) not in kinds:
@@ -130,7 +135,7 @@ def key_problem(layout: Layout, cells: Cells, key: str) -> str | None:
     """The problem of a key that does not match the key cells, or None."""
     # The row may date from any recipe of the dataset, so its key may fit any identity.
     spelt = [
-        row_key([cells.value(at) for at in positions], composite=composite)
+        row_key([cells.value(position) for position in positions], composite=composite)
         for composite, positions in layout.identities
     ]
     return f"has the key {key!r}, but its cells spell {spelt[-1]!r}" if key not in spelt else None
@@ -148,7 +153,11 @@ def history_problems(before: RowVersion | None, after: RowVersion) -> Iterator[s
     if after.presence not in _presences(presence, after):
         yield f"is of kind {after.kind} and leaves the row {after.presence}, which was {presence}"
     if not _mask_fits(before, after):
-        names = [at for at in range(after.changed.bit_length()) if after.changed >> at & 1]
+        names = [
+            position
+            for position in range(after.changed.bit_length())
+            if after.changed >> position & 1
+        ]
         yield f"says that the positions {names} changed, which is not what did"
     claimed = after.previous_values
     if claimed is not None and claimed != _values_at(after.changed, before):
@@ -164,7 +173,11 @@ def _values_at(mask: int, before: RowVersion | None) -> list[Scalar] | None:
     # With overrides the feed also shows what they cover, so it reads the revision itself.
     if before is None or before.cells.overrides:
         return None
-    return [before.cells.value(at) for at in range(mask.bit_length()) if mask >> at & 1]
+    return [
+        before.cells.value(position)
+        for position in range(mask.bit_length())
+        if mask >> position & 1
+    ]
 
 
 def _presences(presence: str | None, after: RowVersion) -> set[str | None]:
@@ -192,7 +205,7 @@ def _mask_fits(before: RowVersion | None, after: RowVersion) -> bool:
         return moved & ~after.changed == 0
     if after.kind == "baseline":
         # At a position with a hand edit, the mask of a migrated row may have either bit.
-        covered = sum(1 << at for at in after.cells.overrides)
+        covered = sum(1 << position for position in after.cells.overrides)
         return moved | covered == after.changed | covered
     return moved == after.changed
 
@@ -204,27 +217,27 @@ def changed_mask(before: Cells | None, after: Cells) -> int:
     width = max(len(before.values), len(after.values))
     old, new = _padded(before.values, width), _padded(after.values, width)
     moved = 0
-    for at in range(width):
-        if old[at] != new[at]:
-            moved |= 1 << at
+    for position in range(width):
+        if old[position] != new[position]:
+            moved |= 1 << position
     for old_map, new_map in ((before.reasons, after.reasons), (before.overrides, after.overrides)):
         if old_map != new_map:
-            for at in old_map.keys() | new_map.keys():
-                if old_map.get(at) != new_map.get(at):
-                    moved |= 1 << at
+            for position in old_map.keys() | new_map.keys():
+                if old_map.get(position) != new_map.get(position):
+                    moved |= 1 << position
     return moved
 
 
 def read_mask(layout: Layout, cells: Cells) -> int:
     """The mask of positions whose source value was read from a page: each must have evidence."""
     mask = 0
-    for at in range(min(len(cells.values), len(layout.columns))):
-        value, reason = cells.source(at)
+    for position in range(min(len(cells.values), len(layout.columns))):
+        value, reason = cells.source(position)
         # A text that could not be read as its type was on the page too; a quote of research that
         # is on no page was not.
         read = value is not None or (reason == "extraction_failed" and not layout.cites)
-        if read and layout.collected(at):
-            mask |= 1 << at
+        if read and layout.collected(position):
+            mask |= 1 << position
     return mask
 
 

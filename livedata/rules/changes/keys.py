@@ -61,10 +61,10 @@ def moved_keys(recipe: Recipe, changes: Changes) -> Moved:
     }
     read = [seen.record.values for _, seen in changes.unchanged]
     read += [change.seen.record.values for change in changes.revisions if change.seen is not None]
-    others = [at for at in range(len(recipe.fields)) if at not in recipe.key_indexes]
+    others = [index for index in range(len(recipe.fields)) if index not in recipe.key_indexes]
     same = _pairs(gone, fresh, tuple(others))
     known, place = _knowing_again(gone, fresh, _candidates(recipe, others, read))
-    names = tuple(recipe.fields[at].name for at in place)
+    names = tuple(recipe.fields[index].name for index in place)
     return Moved(len(fresh), len(same), names, len(known), (known or same)[:MOST_EXAMPLES])
 
 
@@ -93,7 +93,7 @@ def telling_apart(recipe: Recipe, records: Sequence[Values]) -> tuple[str, ...]:
     distinct = list(dict.fromkeys(map(tuple, records)))
     places = _candidates(recipe, range(len(recipe.fields)), distinct)
     place = next((place for alike in places for place in alike), ())
-    return tuple(recipe.fields[at].name for at in place)
+    return tuple(recipe.fields[position].name for position in place)
 
 
 def _knowing_again(
@@ -119,7 +119,7 @@ def _by_values(rows: Rows, place: Place) -> dict[tuple[Scalar, ...], str]:
     keys: dict[tuple[Scalar, ...], str] = {}
     shared = set()
     for key, row in rows.items():
-        values = tuple(row[at] for at in place)
+        values = tuple(row[position] for position in place)
         if values in keys:
             shared.add(values)
         keys[values] = key
@@ -134,8 +134,12 @@ def _candidates(
     recipe: Recipe, allowed: Sequence[int], records: Sequence[Values]
 ) -> Iterator[list[Place]]:
     """Places that tell all records apart: single texts, two together, and numbers only then."""
-    texts = [at for at in allowed if _may_identify(recipe.fields[at], at, records)]
-    numbers = [at for at in allowed if recipe.fields[at].type == "number"]
+    texts = [
+        position
+        for position in allowed
+        if _may_identify(recipe.fields[position], position, records)
+    ]
+    numbers = [position for position in allowed if recipe.fields[position].type == "number"]
     for places in (
         combinations(texts, 1),
         combinations(texts[:_MOST_PAIRED], 2),
@@ -144,13 +148,13 @@ def _candidates(
         yield [place for place in places if _tells_apart(place, records)]
 
 
-def _may_identify(field: RecipeField, at: int, records: Sequence[Values]) -> bool:
+def _may_identify(field: RecipeField, position: int, records: Sequence[Values]) -> bool:
     """Whether a column is a text of the kind that names things: no picture, no description."""
     if field.type != "string" or (field.read.attribute or "").endswith(("src", "srcset")):
         return False
-    return all(len(str(record[at])) <= _LONGEST for record in records)
+    return all(len(str(record[position])) <= _LONGEST for record in records)
 
 
 def _tells_apart(place: Place, records: Sequence[Values]) -> bool:
-    values = {tuple(record[at] for at in place) for record in records}
+    values = {tuple(record[position] for position in place) for record in records}
     return len(values) == len(records) and not any(None in each for each in values)

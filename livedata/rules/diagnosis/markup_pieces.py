@@ -47,9 +47,9 @@ def hide_unseen(markup: str) -> str:
 
 def shown_pieces(shown: str) -> Iterator[tuple[int, str]]:
     """The texts and the attributes of markup that `hide_unseen` has made, with their places."""
-    for at, written in _written(shown):
+    for offset, written in _written(shown):
         if piece := _piece(written):
-            yield at, piece
+            yield offset, piece
 
 
 def pieces(*shown: str) -> Iterator[str]:

@@ -97,16 +97,16 @@ def _selector(comparison: Comparison) -> str | None:
 def _odd_rows(comparison: Comparison) -> Iterator[Problem]:
     """The oddities of new rows that lack what all others have: all but a key, or most of it."""
     keys = comparison.recipe.key_indexes
-    others = [at for at in range(len(comparison.recipe.fields)) if at not in keys]
+    others = [position for position in range(len(comparison.recipe.fields)) if position not in keys]
     created = [
         (change.key, change.seen.record.values)
         for change in comparison.changes.revisions
         if change.kind == "created" and change.seen is not None
     ]
-    bare = [key for key, values in created if all(values[at] is None for at in others)]
+    bare = [key for key, values in created if all(values[position] is None for position in others)]
     like = _USUAL * (comparison.now["rows"] - len(bare))
     fields = comparison.now["fields"]
-    usual = [at for at in others if fields[at]["populated"] >= like > 0]
+    usual = [position for position in others if fields[position]["populated"] >= like > 0]
     if bare and usual:
         params: Params = {"rows": len(bare), "key": bare[0][:LONGEST_EXAMPLE]}
         yield Problem("finding.bare_rows", params)
@@ -115,12 +115,12 @@ def _odd_rows(comparison: Comparison) -> Iterator[Problem]:
     sparse = [
         (key, lacks)
         for key, values in created
-        if (lacks := [at for at in usual if values[at] is None])
+        if (lacks := [position for position in usual if values[position] is None])
         if len(usual) < 2 * len(lacks) and key not in bare
     ]
     if sparse:
         key, lacks = sparse[0]
-        names = [comparison.recipe.fields[at].name for at in lacks]
+        names = [comparison.recipe.fields[position].name for position in lacks]
         params = {"rows": len(sparse), "key": key[:LONGEST_EXAMPLE], "lacks": names}
         yield Problem("finding.sparse_rows", params)
 
@@ -128,13 +128,17 @@ def _odd_rows(comparison: Comparison) -> Iterator[Problem]:
 def _fields(comparison: Comparison, drifted: Iterable[Param]) -> Iterator[Problem]:
     earlier = {fact["id"]: fact for fact in comparison.before.get("fields", [])}
     facts = comparison.now["fields"]
-    for at, (field, now) in enumerate(zip(comparison.recipe.fields, facts, strict=True)):
+    for position, (field, now) in enumerate(zip(comparison.recipe.fields, facts, strict=True)):
         if field.name not in drifted:
-            yield from _field(comparison, at, field, now, earlier.get(field.id))
+            yield from _field(comparison, position, field, now, earlier.get(field.id))
 
 
 def _field(
-    comparison: Comparison, at: int, field: RecipeField, now: FieldFact, then: FieldFact | None
+    comparison: Comparison,
+    position: int,
+    field: RecipeField,
+    now: FieldFact,
+    then: FieldFact | None,
 ) -> Iterator[Problem]:
     rows, rows_before = comparison.now["rows"], comparison.before.get("rows", 0)
     params: dict[str, Param] = {
@@ -148,29 +152,29 @@ def _field(
         "rows_before": rows_before if then else 0,
         "unreadable": now["extractionFailed"],
         "unreadable_before": then["extractionFailed"] if then else 0,
-        "text": unreadable_text(comparison.now, at),
-        **matched(comparison.now["pages"], at),
+        "text": unreadable_text(comparison.now, position),
+        **matched(comparison.now["pages"], position),
     }
     # Shares and not counts: a list that became longer has more cells of each kind.
     if now["extractionFailed"] * max(rows_before, 1) > params["unreadable_before"] * rows:  # type: ignore[operator]
         yield Problem("finding.more_cells_unreadable", params)
     elif then and now["populated"] * rows_before < _FEWER * then["populated"] * rows:
-        number = first_page_without(comparison.now["pages"], at)
+        number = first_page_without(comparison.now["pages"], position)
         url = comparison.now["pages"][number - 1]["finalUrl"]
         yield Problem("finding.field_less_filled", params, number, url)
-    elif (text := _new_text(comparison, at)) is not None:
+    elif (text := _new_text(comparison, position)) is not None:
         yield Problem("finding.other_texts_unreadable", {**params, "text": text})
 
 
-def _new_text(comparison: Comparison, at: int) -> str | None:
+def _new_text(comparison: Comparison, position: int) -> str | None:
     """An unreadable text of a field that was not among those of the last accepted Run."""
-    known = _texts(comparison.before, at)
+    known = _texts(comparison.before, position)
     # Examples are cut, and behind the cut any text may have stood.
     if len(comparison.before.get("offending", [])) == MOST_EXAMPLES:
         return None
-    return next((text for text in _texts(comparison.now, at) if text not in known), None)
+    return next((text for text in _texts(comparison.now, position) if text not in known), None)
 
 
-def _texts(facts: RunFacts, at: int) -> list[str]:
-    texts = (record["cells"].get(str(at)) for record in facts.get("offending", []))
+def _texts(facts: RunFacts, position: int) -> list[str]:
+    texts = (record["cells"].get(str(position)) for record in facts.get("offending", []))
     return [text for text in texts if text is not None]

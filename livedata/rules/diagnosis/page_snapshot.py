@@ -48,8 +48,8 @@ def counts(harvest: Harvest, number: int) -> PageCounts | None:
 
 def _counts(page: PageRead) -> PageCounts:
     filled = [
-        sum(record.values[at] is not None for record in page.records)
-        for at in range(len(page.matches))
+        sum(record.values[position] is not None for record in page.records)
+        for position in range(len(page.matches))
     ]
     counts: PageCounts = {"items": len(page.records), "matched": page.matches, "filled": filled}
     if page.links is not None:
@@ -81,14 +81,14 @@ def _places(shown: str, texts: frozenset[str], size: int) -> list[tuple[int, str
     missing = set(texts)
     wanted = WantedTexts(texts)
     last = 0
-    for at, piece in shown_pieces(shown) if texts else ():
-        if not missing and at > last + size:
+    for offset, piece in shown_pieces(shown) if texts else ():
+        if not missing and offset > last + size:
             break  # a page of 5 MB is not looked through for a list at its beginning
         for text in wanted.among(piece):
-            places.append((at, text))
+            places.append((offset, text))
             if text in missing:
                 missing.remove(text)
-                last = at
+                last = offset
     return places
 
 

@@ -172,12 +172,12 @@ def _failure(failed: PageFailure | None) -> FailureFact | None:
 
 def _fields(recipe: Recipe, rows: Sequence[Record]) -> list[FieldFact]:
     facts: list[FieldFact] = []
-    for at, field in enumerate(recipe.fields):
-        reasons = [row.reasons[at] for row in rows]
+    for position, field in enumerate(recipe.fields):
+        reasons = [row.reasons[position] for row in rows]
         facts.append(
             {
                 "id": field.id,
-                "populated": len(rows) - [row.values[at] for row in rows].count(None),
+                "populated": len(rows) - [row.values[position] for row in rows].count(None),
                 "notFound": reasons.count("not_found"),
                 "extractionFailed": reasons.count("extraction_failed"),
             }
@@ -219,11 +219,11 @@ def _duplicate(first: Seen, again: Seen) -> DuplicateFact:
 
 def _offending(harvest: Harvest, recipe: Recipe) -> list[OffendingFact]:
     """The first records without a key or a required value, or with an unreadable cell."""
-    required = [at for at, field in enumerate(recipe.fields) if field.required]
+    required = [position for position, field in enumerate(recipe.fields) if field.required]
     offences: list[OffendingFact] = []
     for page in harvest.pages:
         for record in page.records:
-            missing = [at for at in required if record.reasons[at] == "not_found"]
+            missing = [position for position in required if record.reasons[position] == "not_found"]
             if record.key is None or missing or "extraction_failed" in record.reasons:
                 offences.append(_offence(page, record, missing))
             # The Checks have counted them all, so the search may end here.
@@ -238,8 +238,8 @@ def _offence(page: PageRead, record: Record, missing: list[int]) -> OffendingFac
         "item": record.number,
         "key": None if record.key is None else record.key[:LONGEST_KEY],
         "cells": {
-            str(at): (record.texts[at] or "")[:LONGEST_TEXT]
-            for at, reason in enumerate(record.reasons)
+            str(position): (record.texts[position] or "")[:LONGEST_TEXT]
+            for position, reason in enumerate(record.reasons)
             if reason == "extraction_failed"
         },
         "missing": missing,
@@ -267,7 +267,7 @@ def find_strangers(harvest: Harvest, recipe: Recipe) -> StrangerFacts | None:
 
 def strangers_among(records: Sequence[Record], recipe: Recipe) -> list[Record]:
     """The items that have nothing of what a record needs, if they are fewer than the others."""
-    required = {at for at, field in enumerate(recipe.fields) if field.required}
+    required = {position for position, field in enumerate(recipe.fields) if field.required}
     every = set(range(len(recipe.fields)))
     # One empty cell makes nobody a stranger: without a second one more cells are asked.
     choices = (required, required.union(recipe.key_indexes), every)
@@ -280,10 +280,12 @@ def strangers_among(records: Sequence[Record], recipe: Recipe) -> list[Record]:
 
 
 def _lacks(record: Record, fields: Iterable[int]) -> bool:
-    return all(record.reasons[at] == "not_found" for at in fields)
+    return all(record.reasons[position] == "not_found" for position in fields)
 
 
 def _lacking(strangers: Sequence[Record]) -> list[int]:
     """The indexes of the fields that no stranger has."""
     fields = range(len(strangers[0].values))
-    return [at for at in fields if all(each.values[at] is None for each in strangers)]
+    return [
+        position for position in fields if all(each.values[position] is None for each in strangers)
+    ]

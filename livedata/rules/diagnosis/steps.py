@@ -37,10 +37,10 @@ def latest(steps: Sequence[TraceStep]) -> tuple[list[TraceStep], bool]:
     """The steps with the latest events, and whether steps are left out."""
     # The limit counts events, and a finished step has two of them: its start and its finish.
     events = 0
-    for at in range(len(steps) - 1, -1, -1):
-        events += 1 + ("durationMs" in steps[at])
+    for index in range(len(steps) - 1, -1, -1):
+        events += 1 + ("durationMs" in steps[index])
         if events > MOST_EVENTS:
-            return list(steps[at + 1 :]), True
+            return list(steps[index + 1 :]), True
     return list(steps), False
 
 

@@ -38,7 +38,7 @@ def explain_strangers(context: RunContext) -> Problem | None:
         page=strangers["page"],
         item=strangers["item"],
         others=strangers["count"] - 1,
-        lacks=[fields[at]["name"] for at in strangers["lacks"]],
+        lacks=[fields[position]["name"] for position in strangers["lacks"]],
     )
 
 
@@ -64,8 +64,8 @@ def explain_fields(context: RunContext) -> Iterator[Problem]:
     # Records without a key make no rows, so the counts of fields would blame the wrong field.
     if not items(context.pages) or _without_key(context):
         return
-    for at, declared in enumerate(context.source.get("fields", [])):
-        problem = _field(context, at, declared)
+    for position, declared in enumerate(context.source.get("fields", [])):
+        problem = _field(context, position, declared)
         if problem is not None:
             yield problem
 
@@ -144,20 +144,20 @@ def _telling_apart(problem: Problem | None) -> list[str]:
     return [str(name) for name in better] if isinstance(better, list) else []
 
 
-def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem | None:
-    now, before = context.field(at), context.previous_field(at)
+def _field(context: RunContext, position: int, declared: Mapping[str, Any]) -> Problem | None:
+    now, before = context.field(position), context.previous_field(position)
     if now is None:
         return None
     # One empty cell is a fault of a required field; an optional one may always miss some.
     strangers = context.facts.get("strangers")
     rows = context.facts.get("rows", 0)
-    strange = strangers["rows"] if strangers and at in strangers["lacks"] else 0
+    strange = strangers["rows"] if strangers and position in strangers["lacks"] else 0
     empty = rows - now["populated"] - strange
     if declared.get("required"):
         odd = bool(empty)
     else:
         odd = _died(context, now["populated"], rows, before) or _looks_odd(context, declared)
-    return _lost(context, at, declared, now, empty) if odd else None
+    return _lost(context, position, declared, now, empty) if odd else None
 
 
 def _looks_odd(context: RunContext, declared: Mapping[str, Any]) -> bool:
@@ -168,16 +168,19 @@ def _looks_odd(context: RunContext, declared: Mapping[str, Any]) -> bool:
 
 
 def _lost(
-    context: RunContext, at: int, declared: Mapping[str, Any], now: FieldFact, empty: int
+    context: RunContext, position: int, declared: Mapping[str, Any], now: FieldFact, empty: int
 ) -> Problem:
     """The cause of a field's empty cells: its format, its selector, or the site itself."""
-    total, matching, name = items(context.pages), matched(context.pages, at), declared["name"]
+    total, matching, name = items(context.pages), matched(context.pages, position), declared["name"]
     counts: dict[str, Param] = {"matched": matching, "items": total}
-    evidence = [fact("evidence.matched", **_read(declared), **counts), *_filled_before(context, at)]
+    evidence = [
+        fact("evidence.matched", **_read(declared), **counts),
+        *_filled_before(context, position),
+    ]
     # A text that was read and not understood shows that the selector works, so it comes first.
     if now["extractionFailed"] * 2 >= empty:
         remedies = [Remedy("narrow_value"), REVISE]
-        texts = _unreadable(context, at)
+        texts = _unreadable(context, position)
         return cause("cause.field_format", evidence, remedies, field=name, texts=texts)
     selector = {**_read(declared), "field": name}
     if not matching:
@@ -198,9 +201,9 @@ def _lost(
     return cause("cause.field_empty", evidence, remedies, field=name, empty=empty, rows=rows)
 
 
-def _unreadable(context: RunContext, at: int) -> list[str]:
+def _unreadable(context: RunContext, position: int) -> list[str]:
     """The first texts of a field that could not be read."""
-    texts = [record["cells"].get(str(at)) for record in context.facts.get("offending", [])]
+    texts = [record["cells"].get(str(position)) for record in context.facts.get("offending", [])]
     return [text[:LONGEST_EXAMPLE] for text in texts if text is not None][:MOST_EXAMPLES]
 
 
@@ -213,8 +216,8 @@ def _died(context: RunContext, populated: int, rows: int, before: FieldFact | No
     return bool(populated / rows < DIED * before["populated"] / rows_before)
 
 
-def _filled_before(context: RunContext, at: int) -> list[Problem]:
-    before = context.previous_field(at)
+def _filled_before(context: RunContext, position: int) -> list[Problem]:
+    before = context.previous_field(position)
     if before is None or context.before is None:
         return []
     rows = context.before.get("rows", 0)

@@ -120,12 +120,14 @@ def _as_it_was(survey: Survey, known: Known, mended: Mended) -> Mended | None:
     if any(agreeing[field.name] < AS_GOOD * field.agrees for field in mended.fields):
         return None
     keys = known.recipe.key_indexes
-    rows = {tuple(row[at] for at in keys) for row in known.rows}
-    found = len(rows & {tuple(record.values[at] for at in keys) for record in read[:SEARCHED]})
-    if found < AS_GOOD * mended.rows:
+    rows = {tuple(row[position] for position in keys) for row in known.rows}
+    common = len(
+        rows & {tuple(record.values[position] for position in keys) for record in read[:SEARCHED]}
+    )
+    if common < AS_GOOD * mended.rows:
         return None
     selector = known.recipe.item_selector
-    return replace(mended, selector=selector, rows=found, records=len(read))
+    return replace(mended, selector=selector, rows=common, records=len(read))
 
 
 def _replacement(target: str, before: str, after: str) -> Replacement:
@@ -176,9 +178,9 @@ def _read(place: MendedField) -> Read:
 def _agreeing(known: Known, records: Sequence[Record]) -> Mapping[str, int]:
     """How many known values each field of the recipe still reads within the records."""
     agreeing = {}
-    for at, field in enumerate(known.recipe.fields):
-        values = {row[at] for row in known.rows if row[at] is not None}
-        agreeing[field.name] = sum(record.values[at] in values for record in records)
+    for position, field in enumerate(known.recipe.fields):
+        values = {row[position] for row in known.rows if row[position] is not None}
+        agreeing[field.name] = sum(record.values[position] in values for record in records)
     return agreeing
 
 
@@ -218,7 +220,7 @@ def without_strangers(
         if strangers:
             items = enumerate(survey.page.select(parse(recipe.item_selector)), 1)
             kept = {node.mem_id for number, node in items if number not in strangers}
-            members = [at for at, node in enumerate(survey.nodes) if node.mem_id in kept]
+            members = [index for index, node in enumerate(survey.nodes) if node.mem_id in kept]
             # What the page does not show may match too, and has no number in the survey.
             if len(members) == len(kept):
                 items_named = recipe.item_selector

@@ -93,15 +93,15 @@ class RunContext(Struct, frozen=True, dict=True):
         known = rows_of_page(rows, self.facts.get("seen", []), page.number)
         return judge_page(page.markup, page.number, page.title, known)
 
-    def field(self, at: int) -> FieldFact | None:
+    def field(self, position: int) -> FieldFact | None:
         """The counts of a field's cells in this Run."""
         fields = self.facts.get("fields", [])
-        return fields[at] if at < len(fields) else None
+        return fields[position] if position < len(fields) else None
 
-    def previous_field(self, at: int) -> FieldFact | None:
+    def previous_field(self, position: int) -> FieldFact | None:
         """The counts of the same field in the accepted Run before."""
         # By id and not by position: a revised source may have its fields in another order.
-        now = self.field(at)
+        now = self.field(position)
         fields = (self.before or {}).get("fields", [])
         return next((field for field in fields if now and field["id"] == now["id"]), None)
 
@@ -169,9 +169,9 @@ def links(pages: Sequence[PageFact]) -> int:
     return sum(page.get("links", 0) for page in pages)
 
 
-def matched(pages: Sequence[PageFact], at: int) -> int:
+def matched(pages: Sequence[PageFact], position: int) -> int:
     """The number of items, on all pages, on which the read of a field matched."""
-    return sum(page["matches"][at] for page in pages)
+    return sum(page["matches"][position] for page in pages)
 
 
 def compare_counts(context: RunContext) -> list[SelectorCount]:
@@ -183,12 +183,15 @@ def compare_counts(context: RunContext) -> list[SelectorCount]:
     before = previous[number - 1] if number <= len(previous) else None
     compared = [_count("itemSelector", counts["items"], before and before["items"])]
     # By id and not by position: the accepted Run may have had another recipe.
-    places = {field["id"]: at for at, field in enumerate((context.before or {}).get("fields", []))}
-    for at, declared in enumerate(context.source["fields"]):
-        field = context.field(at)
+    places = {
+        field["id"]: position
+        for position, field in enumerate((context.before or {}).get("fields", []))
+    }
+    for position, declared in enumerate(context.source["fields"]):
+        field = context.field(position)
         place = places.get(field["id"]) if field is not None else None
         earlier = before["matches"][place] if before is not None and place is not None else None
-        compared.append(_count(declared["name"], counts["matched"][at], earlier))
+        compared.append(_count(declared["name"], counts["matched"][position], earlier))
     if "links" in counts:
         compared.append(_count("pagination", counts["links"], before and before.get("links")))
     return compared

@@ -158,11 +158,11 @@ def url_problem(url: str, targets: TargetPolicy) -> Problem | None:
 
     Names are not resolved: they are judged when they are dialled (rules 9.2).
     """
-    for at, character in enumerate(url):
+    for offset, character in enumerate(url):
         # urlsplit drops tabs and newlines, and browsers read a backslash as a slash: the host
         # that we judge would not be the host that they dial.
         if character == "\\" or character.isspace() or unicodedata.category(character) == "Cc":
-            place: Params = {"character": character, "position": at + 1}
+            place: Params = {"character": character, "position": offset + 1}
             return Problem("address.character", place)
     if not url.startswith(("http://", "https://")):
         return Problem("address.scheme")

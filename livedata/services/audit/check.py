@@ -207,8 +207,8 @@ class _Judge(Struct):
             ends = f"has the head {head}, and its feed ends at {last}" if head != last else None
             self._say(book.name, [ends])
         for dataset, name, position, head in contradictions.lost_cursors(self.reader):
-            at = f"is at {position}, and the feed has 1 to {head}"
-            self._say(f"{self._name(dataset)}: the cursor {name!r}", [at])
+            problem = f"is at {position}, and the feed has 1 to {head}"
+            self._say(f"{self._name(dataset)}: the cursor {name!r}", [problem])
         for dataset, sequence, mask, listed in contradictions.field_index(self.reader):
             listed_as = (
                 "there is not"

@@ -76,7 +76,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
     placed = [by_id[field] for field in field_ids]
     if len(placed) != len(columns):
         raise KeyError("a column without a position")
-    positions = {column["name"]: at for at, column in enumerate(placed)}
+    positions = {column["name"]: position for position, column in enumerate(placed)}
     identities = []
     for source in map(loaded, sources):
         identity = source.get("identity") if isinstance(source, dict) else None

@@ -52,7 +52,7 @@ def of_days(days: Sequence[Day]) -> list[Point]:
     if not days:
         return []
     tokens = {each.day: each.input_tokens + each.output_tokens for each in days}
-    first, last = (date.fromisoformat(days[at].day) for at in (-1, 0))
+    first, last = (date.fromisoformat(days[end].day) for end in (-1, 0))
     every = (first + timedelta(days=number) for number in range((last - first).days + 1))
     return [Point(f"{day}T00:00:00Z", tokens.get(str(day), 0)) for day in every]
 

@@ -141,7 +141,11 @@ class _Looking:
         placed = ((_order(*place, descends=descends), place) for place in self._matching())
         if after is not None:
             end = _order(after.by, ids.raw_id(after.row), descends=descends)
-            placed = ((at, place) for at, place in placed if (at < end if descends else at > end))
+            placed = (
+                (value, place)
+                for value, place in placed
+                if (value < end if descends else value > end)
+            )
         pick = nlargest if descends else nsmallest
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
         shown = first[:ON_A_PAGE]

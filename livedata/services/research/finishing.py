@@ -96,7 +96,10 @@ def _page(page: ResearchedPage, rows: Iterable[ResearchedRow], recipe: ResearchR
         page.digest or "",
         page.at,
         records,
-        [sum(record.values[at] is not None for record in records) for at in _indexes(recipe)],
+        [
+            sum(record.values[position] is not None for record in records)
+            for position in _indexes(recipe)
+        ],
     )
 
 
@@ -142,7 +145,9 @@ def research_facts(
         "refusals": harvest.refusals,
         "complete": harvest.ending.rule == "all_selected_pages_checked",
         "rows": len(records),
-        "fields": [_field(recipe.fields[at].id, at, records) for at in _indexes(recipe)],
+        "fields": [
+            _field(recipe.fields[position].id, position, records) for position in _indexes(recipe)
+        ],
     }
 
 
@@ -157,11 +162,11 @@ def _page_fact(page: PageRead) -> PageFact:
     }
 
 
-def _field(field_id: str, at: int, records: Collection[Record]) -> FieldFact:
-    reasons = [record.reasons[at] for record in records]
+def _field(field_id: str, position: int, records: Collection[Record]) -> FieldFact:
+    reasons = [record.reasons[position] for record in records]
     return {
         "id": field_id,
-        "populated": sum(record.values[at] is not None for record in records),
+        "populated": sum(record.values[position] is not None for record in records),
         "notFound": reasons.count("not_found"),
         "extractionFailed": reasons.count("extraction_failed"),
     }

@@ -34,7 +34,7 @@ NO_ID = "00000000-0000-0000-0000-000000000000"
 def report(tape: Tape, mode: ReplayMode, *, diff: bool = False) -> ReplayReport:
     """Replay a tape. Raises Conflict for one that another harness recorded, if `mode` is strict."""
     try:
-        found = asyncio.run(replay(tape, mode))
+        replayed_run = asyncio.run(replay(tape, mode))
     except OtherHarness as other:
         raise Conflict(
             f"It was recorded by the harness {other.recorded}, and this is {HARNESS_VERSION}: a "
@@ -46,26 +46,26 @@ def report(tape: Tape, mode: ReplayMode, *, diff: bool = False) -> ReplayReport:
         "mode": mode,
         "basis": "replay",
         "harnessVersion": HARNESS_VERSION,
-        "identical": found.identical,
-        "digest": found.outcome.digest,
+        "identical": replayed_run.identical,
+        "digest": replayed_run.outcome.digest,
         "recordedDigest": tape.digest,
         "misses": [
             {"kind": miss.kind, "sourceUrl": miss.source_url, "window": miss.window}
-            for miss in found.misses
+            for miss in replayed_run.misses
         ],
-        "rows": list(_rows(found, recipe)),
-        "facts": [_fact(fact) for fact in found.facts],
-        "diagnostics": _diagnostics(_recorded(tape, found, recipe)),
+        "rows": list(_rows(replayed_run, recipe)),
+        "facts": [_fact(fact) for fact in replayed_run.facts],
+        "diagnostics": _diagnostics(_recorded(tape, replayed_run, recipe)),
     }
     if diff:
-        answer["diff"] = difference(tape, found)
+        answer["diff"] = difference(tape, replayed_run)
     return answer
 
 
-def _rows(found: Replayed, recipe: ResearchRecipe) -> Iterator[ReplayedRow]:
-    urls = {page.number: page.final_url for page in found.outcome.pages}
+def _rows(replayed_run: Replayed, recipe: ResearchRecipe) -> Iterator[ReplayedRow]:
+    urls = {page.number: page.final_url for page in replayed_run.outcome.pages}
     fields = [field.id for field in recipe.fields]
-    for row in found.outcome.rows:
+    for row in replayed_run.outcome.rows:
         cells = list(zip(fields, row.cells, strict=True))
         yield {
             "rowKey": row.key,
@@ -90,14 +90,16 @@ def _fact(fact: ResearchFact) -> ReplayedFact:
     }
 
 
-def _recorded(tape: Tape, found: Replayed, recipe: ResearchRecipe) -> RecordedResearch:
+def _recorded(tape: Tape, replayed_run: Replayed, recipe: ResearchRecipe) -> RecordedResearch:
     """The replay as the records of a Run whose output was accepted."""
-    recorded = replayed(tape.run or _no_run(), recipe, tape.memory, found.facts, found.outcome)
+    recorded = replayed(
+        tape.run or _no_run(), recipe, tape.memory, replayed_run.facts, replayed_run.outcome
+    )
     return replace(
         recorded,
         attempt=tape.attempt,
         harness=HARNESS_VERSION,
-        problem=found.outcome.problem,
+        problem=replayed_run.outcome.problem,
         discovery=_discovery(tape),
     )
 

@@ -107,8 +107,8 @@ def _found(
 
 def _values(row: RowAtRun, recipe: ResearchRecipe) -> list[str | None]:
     values = {cell.field: cell.value for cell in row.cells}
-    found = [values.get(field.id) for field in recipe.fields]
-    return [value if isinstance(value, str) else None for value in found]
+    cells = [values.get(field.id) for field in recipe.fields]
+    return [value if isinstance(value, str) else None for value in cells]
 
 
 def _end(facts: Sequence[ResearchFact]) -> tuple[ResearchStop | None, str | None]:

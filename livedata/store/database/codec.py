@@ -126,10 +126,10 @@ def fields_of(ids: Sequence[str], columns: Sequence[Column]) -> Fields:
 def quoted_positions(placed: Sequence[Column]) -> list[int]:
     """For each column by position, that of the column whose words its cells rest on."""
     # Only research collects an address, that of the page: what leads there is the name on it.
-    name = next((at for at, column in enumerate(placed) if column["key"]), 0)
+    name = next((position for position, column in enumerate(placed) if column["key"]), 0)
     return [
-        name if column["type"] == "url" and column["ownership"] == "collected" else at
-        for at, column in enumerate(placed)
+        name if column["type"] == "url" and column["ownership"] == "collected" else position
+        for position, column in enumerate(placed)
     ]
 
 

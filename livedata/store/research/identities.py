@@ -33,7 +33,7 @@ def identities(
     """Key -> interface 2.4, of those keys that are entities."""
     # Asked only for keys that look like it: a dataset of selectors has none, and asks nothing.
     wanted = [key for key in keys if key.startswith("entity:")]
-    found: dict[str, ResearchRowIdentity] = {}
+    known: dict[str, ResearchRowIdentity] = {}
     for start in range(0, len(wanted), AT_ONCE):
         names, values = listed("k", wanted[start : start + AT_ONCE])
         for key, text in reader.rows(
@@ -41,8 +41,8 @@ def identities(
             dataset=dataset,
             **values,
         ):
-            found[key] = _sent(key, _IDENTITY.load(text))
-    return found
+            known[key] = _sent(key, _IDENTITY.load(text))
+    return known
 
 
 def first_names(reader: Reader, dataset: DatasetId) -> dict[str, str]:

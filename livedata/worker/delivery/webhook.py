@@ -130,10 +130,10 @@ def _dialled(host: str, port: int, targets: TargetPolicy) -> socket.socket:
 def _judged(host: str, port: int, targets: TargetPolicy) -> list[str]:
     """The addresses of a host that may be dialled; at least one."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise _Refused(Problem("notice.no_host", {"host": host})) from None
-    addresses = [str(place[0]) for *_, place in found]
+    addresses = [str(place[0]) for *_, place in answers]
     permitted = [address for address in addresses if targets.permits(host, port, address)]
     if not permitted:
         allow = Remedy("allow_host", {"host": f"{host}:{port}"})

@@ -49,15 +49,15 @@ OURS: Final[Mapping[str, str]] = {
     "cards": f"<ul>{cards()}</ul>",
     "generated classes": cards(make=hashed),
     "tiles in rows": "".join(
-        f'<div class="row">{"".join(block(at + step, NAMES[at + step]) for step in range(3))}</div>'
-        for at in range(0, 12, 3)
+        f'<div class="row">{"".join(block(n + step, NAMES[n + step]) for step in range(3))}</div>'
+        for n in range(0, 12, 3)
     ),
     "a table": f"<table><tr><th>Name<th>Price<th>Code{rows('{name}', '{n}.50', 'B{n}')}</table>",
     "articles": "".join(
         f'<article class="post"><h2 class="headline"><a href="/n/{name}">{name} news</a></h2>'
-        f'<time class="when">2026-03-{at + 10}</time><p class="lead">What the {name} did, {at}.'
+        f'<time class="when">2026-03-{n + 10}</time><p class="lead">What the {name} did, {n}.'
         "</article>"
-        for at, name in enumerate(NAMES)
+        for n, name in enumerate(NAMES)
     ),
 }
 _NEXT: Final = f'<p class="pages"><a class="next" href="{SECOND}">Next</a></p>'
@@ -152,13 +152,13 @@ def _next(recipe: Recipe, page: Page) -> str | None:
 
 
 def _keys(recipe: Recipe, values: Sequence[tuple[Scalar, ...]]) -> set[tuple[Scalar, ...]]:
-    places = [at for at, field in enumerate(recipe.fields) if field.name in recipe.identity]
-    return {tuple(row[at] for at in places) for row in values}
+    places = [number for number, field in enumerate(recipe.fields) if field.name in recipe.identity]
+    return {tuple(row[number] for number in places) for row in values}
 
 
 def renamed(markup: str, _: Recipe) -> str:
     """Every class has another name."""
-    return re.sub(r'(?i)\bclass="([^"]*)"', lambda found: f'class="{_all_new(found[1])}"', markup)
+    return re.sub(r'(?i)\bclass="([^"]*)"', lambda result: f'class="{_all_new(result[1])}"', markup)
 
 
 def _all_new(names: str) -> str:

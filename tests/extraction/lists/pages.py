@@ -30,14 +30,18 @@ def card(number: int, name: str) -> str:
 
 def cards(between: str = "", make: Callable[[int, str], str] = card) -> str:
     """A list of all products, with something else after every fourth."""
-    made = [make(at, name) for at, name in enumerate(NAMES, 1)]
-    return "".join(one + (between if at % 4 == 0 else "") for at, one in enumerate(made, 1))
+    made = [make(number, name) for number, name in enumerate(NAMES, 1)]
+    return "".join(
+        each + (between if number % 4 == 0 else "") for number, each in enumerate(made, 1)
+    )
 
 
 def table_of(rows: int, cells: int) -> str:
     """A table with a header and so many cells in each row."""
-    head = "".join(f"<th>Head {at}" for at in range(cells))
-    made = (f"<tr>{''.join(f'<td>{row}.{at}' for at in range(cells))}" for row in range(rows))
+    head = "".join(f"<th>Head {number}" for number in range(cells))
+    made = (
+        f"<tr>{''.join(f'<td>{row}.{number}' for number in range(cells))}" for row in range(rows)
+    )
     return f"<table><tr>{head}{''.join(made)}</table>"
 
 

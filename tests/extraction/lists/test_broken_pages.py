@@ -56,17 +56,18 @@ def test_of_any_page_a_source_is_proposed_that_is_one(
     lists = find_lists(Page(markup, "text/html; charset=utf-8", URL))
     for seen in lists.seen[:2]:
         try:
-            found = propose(lists, seen)
+            proposal = propose(lists, seen)
         except TooMuchWork:
             continue
-        for link in found.following:
+        for link in proposal.following:
             parse(link.selector)
-        if found.columns:
-            source = declare("a list", URL, "static", found, found.key, {"kind": "none"})
+        if proposal.columns:
+            source = declare("a list", URL, "static", proposal, proposal.key, {"kind": "none"})
             read(CreateDataset, source)
-        if isinstance(found.key, Key):
-            at = [column.name for column in found.columns]
+        if isinstance(proposal.key, Key):
+            names = [column.name for column in proposal.columns]
             keys = [
-                tuple(row.values[at.index(name)] for name in found.key.names) for row in found.rows
+                tuple(row.values[names.index(name)] for name in proposal.key.names)
+                for row in proposal.rows
             ]
             assert len(set(keys)) == len(keys)

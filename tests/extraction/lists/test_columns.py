@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def rows(*cells: str) -> str:
     """A table body of all products with these cells; {name}, {at} and {n} are filled in."""
     made = [
-        "<tr>" + "".join(f"<td>{cell.format(name=name, at=at, n=at * 13 + 5)}" for cell in cells)
-        for at, name in enumerate(NAMES)
+        "<tr>"
+        + "".join(f"<td>{cell.format(name=name, at=number, n=number * 13 + 5)}" for cell in cells)
+        for number, name in enumerate(NAMES)
     ]
     return "".join(made)
 
@@ -25,8 +26,8 @@ def rows(*cells: str) -> str:
 def entries(inside: str) -> str:
     """A list of all products with this inside each; {name}, {slug}, {at} and {n} are filled in."""
     made = [
-        inside.format(name=name, slug=name.lower().replace(" ", "-"), at=at, n=at * 13 + 5)
-        for at, name in enumerate(NAMES)
+        inside.format(name=name, slug=name.lower().replace(" ", "-"), at=number, n=number * 13 + 5)
+        for number, name in enumerate(NAMES)
     ]
     return f"<ul class=list><li>{'<li>'.join(made)}</ul>"
 
@@ -61,9 +62,9 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
     ),
     "properties and moments": (
         "".join(
-            f'<article><span itemprop="sku">K-{name}</span><time datetime="2026-01-{at + 10}">'
-            f"{at + 10} Jan</time><p>Text on the {name}</article>"
-            for at, name in enumerate(NAMES)
+            f'<article><span itemprop="sku">K-{name}</span><time datetime="2026-01-{number + 10}">'
+            f"{number + 10} Jan</time><p>Text on the {name}</article>"
+            for number, name in enumerate(NAMES)
         ),
         [
             ("sku", 'span[itemprop="sku"]', None, "string"),
@@ -81,9 +82,9 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
     ),
     "a heading before a cell": (
         "".join(
-            f"<article><p>All that is known of number {at} is in this table of properties</p>"
-            f"<table><tr><th>Name<td>{name}<tr><th>Size:<td>{at * 3 + 7} cm</table></article>"
-            for at, name in enumerate(NAMES)
+            f"<article><p>All that is known of number {number} is in this table of properties</p>"
+            f"<table><tr><th>Name<td>{name}<tr><th>Size:<td>{number * 3 + 7} cm</table></article>"
+            for number, name in enumerate(NAMES)
         ),
         [
             ("text", "p", None, "string"),
@@ -129,8 +130,10 @@ def test_links_that_some_records_speak_of_are_no_columns(case: str) -> None:
     """Each third record has no link; where all have one it may be that of the record."""
     inside, expected = SPEAKING[case]
     made = [
-        inside.format(name=name, linked=f"<a href=/k/{at}>K {name}</a>" if at % 3 else "all", n=at)
-        for at, name in enumerate(NAMES)
+        inside.format(
+            name=name, linked=f"<a href=/k/{number}>K {name}</a>" if number % 3 else "all", n=number
+        )
+        for number, name in enumerate(NAMES)
     ]
     body = f"<ul class=list><li>{'<li>'.join(made)}</ul>"
     assert [column.name for column in proposed(body).columns] == expected
@@ -140,7 +143,9 @@ def test_links_that_some_records_speak_of_are_no_columns(case: str) -> None:
 def test_columns_are_named_and_typed_by_what_the_page_says(case: str) -> None:
     body, expected = COLUMNS[case]
     columns = proposed(body).columns
-    assert [(one.name, one.selector, one.attribute, one.kind) for one in columns] == expected
+    assert [
+        (column.name, column.selector, column.attribute, column.kind) for column in columns
+    ] == expected
 
 
 def test_what_never_differs_is_no_column() -> None:
@@ -159,31 +164,33 @@ def test_what_never_differs_is_no_column() -> None:
     ],
 )
 def test_a_number_is_one_in_nearly_all_records(cell: str, kind: str) -> None:
-    found = proposed(f"<table><tr><th>Name<th>Worth{rows('{name}', cell)}</table>")
-    assert [one.kind for one in found.columns] == ["string", kind]
+    proposal = proposed(f"<table><tr><th>Name<th>Worth{rows('{name}', cell)}</table>")
+    assert [column.kind for column in proposal.columns] == ["string", kind]
 
 
 def test_one_cell_that_is_no_number_makes_a_text_of_the_column() -> None:
     body = rows("{name}", "{n}").replace("<td>5<", "<td>on request<", 1)
-    found = proposed(f"<table><tr><th>Name<th>Worth{body}</table>")
-    assert [one.kind for one in found.columns] == ["string", "string"]
+    proposal = proposed(f"<table><tr><th>Name<th>Worth{body}</table>")
+    assert [column.kind for column in proposal.columns] == ["string", "string"]
 
 
 def test_what_is_read_of_a_record_does_not_depend_on_its_place_in_the_list() -> None:
     flat = (
         "<div class=flat><h2>{}</h2><p>Near {} road<div><p>{} rooms</div><div><p>By {}</div></div>"
     )
-    flats = [flat.format(name, name[::-1], at * 7, name[1:]) for at, name in enumerate(NAMES)]
-    found = proposed(f"<main>{''.join(flats)}</main>")
-    for at, column in enumerate(found.columns):
-        assert [row.values[at] for row in found.rows] == list(column.values.values()), column
+    flats = [
+        flat.format(name, name[::-1], number * 7, name[1:]) for number, name in enumerate(NAMES)
+    ]
+    proposal = proposed(f"<main>{''.join(flats)}</main>")
+    for number, column in enumerate(proposal.columns):
+        assert [row.values[number] for row in proposal.rows] == list(column.values.values()), column
 
 
 @pytest.mark.timed
 def test_long_rows_of_digits_are_named_at_once() -> None:
     began = time.process_time()
-    found = proposed(entries(f"<h2>{{name}}</h2><p>{{n}}{'7' * 900}</p>") * 10)
-    assert len(found.rows) == 10 * len(NAMES)
+    proposal = proposed(entries(f"<h2>{{name}}</h2><p>{{n}}{'7' * 900}</p>") * 10)
+    assert len(proposal.rows) == 10 * len(NAMES)
     assert time.process_time() - began < 0.5
 
 
@@ -200,19 +207,21 @@ def test_long_rows_of_digits_are_named_at_once() -> None:
 )
 def test_figures_of_different_units_are_texts(texts: tuple[str, ...], kind: str) -> None:
     records = "".join(
-        f"<li><h3>{name}</h3><span class=figure>{texts[at % len(texts)]}</span>"
-        for at, name in enumerate(NAMES)
+        f"<li><h3>{name}</h3><span class=figure>{texts[number % len(texts)]}</span>"
+        for number, name in enumerate(NAMES)
     )
-    found = {column.selector: column.kind for column in proposed(f"<ul>{records}</ul>").columns}
-    assert found["span.figure"] == kind
+    kinds = {column.selector: column.kind for column in proposed(f"<ul>{records}</ul>").columns}
+    assert kinds["span.figure"] == kind
 
 
 def test_an_image_that_a_script_puts_in_later_is_read_from_where_it_stands() -> None:
-    def image(at: int) -> str:
-        here = "data:image/gif;base64,R0lGOD" if at % 3 else f"/{at}.png"
-        return f'<img src="{here}" data-src="/{at}.png">'
+    def image(position: int) -> str:
+        here = "data:image/gif;base64,R0lGOD" if position % 3 else f"/{position}.png"
+        return f'<img src="{here}" data-src="/{position}.png">'
 
-    records = "".join(f"<li>{image(at)}<h3>{name}</h3>" for at, name in enumerate(NAMES))
+    records = "".join(
+        f"<li>{image(position)}<h3>{name}</h3>" for position, name in enumerate(NAMES)
+    )
     read = [column.attribute for column in proposed(f"<ul>{records}</ul>").columns]
     assert "data-src" in read
     assert "src" not in read

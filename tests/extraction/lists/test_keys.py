@@ -23,19 +23,19 @@ def column(name: str, values: Sequence[str | None]) -> ListColumn:
         "" if name == "id" else f"a.{name.removesuffix('_link')}",
         "href" if name.endswith("link") else "id" if name == "id" else None,
         "number" if name in {"price", "area"} else "string",
-        {at: value for at, value in enumerate(values) if value},
+        {number: value for number, value in enumerate(values) if value},
         main=name in {"link", "heading"},
     )
 
 
-def found(columns: Mapping[str, Sequence[str | None]], first: int | None = None) -> Key | NoKey:
+def key_of(columns: Mapping[str, Sequence[str | None]], first: int | None = None) -> Key | NoKey:
     made = [column(name, values) for name, values in columns.items()]
     return find_key(made, list(zip(*columns.values(), strict=True)), first)
 
 
 def key(columns: Mapping[str, Sequence[str | None]], first: int | None = None) -> tuple[str, ...]:
     """The names of the key; none if there is none."""
-    chosen = found(columns, first)
+    chosen = key_of(columns, first)
     return chosen.names if isinstance(chosen, Key) else ()
 
 
@@ -48,8 +48,8 @@ POSTS = [f"https://a.example/post/{number}" for number in (77, 31, 4, 8)]
 def jobs(parameters: str, *numbers: int) -> list[str]:
     """Addresses of jobs with these parameters, {at} being the place and {hash} a new token each."""
     return [
-        f"https://a.example/jobs/{number}?{parameters.format(at=at, hash=f'q{number}Zx7Kp{at}wB0')}"
-        for at, number in enumerate(numbers, 1)
+        f"https://a.example/jobs/{n}?{parameters.format(at=index, hash=f'q{n}Zx7Kp{index}wB0')}"
+        for index, n in enumerate(numbers, 1)
     ]
 
 
@@ -93,7 +93,7 @@ def test_the_key_is_what_will_change_the_least(
     columns: Mapping[str, Sequence[str]], expected: tuple[str, ...]
 ) -> None:
     assert key(columns) == expected
-    chosen = found(columns)
+    chosen = key_of(columns)
     assert isinstance(chosen, Key)
     # The city may be that of others too.
     assert chosen.sure == (len(expected) == 1 and expected != ("city",))
@@ -124,7 +124,7 @@ def test_the_key_is_what_will_change_the_least(
 def test_what_only_differs_today_is_the_last_choice_and_unsure(
     columns: Mapping[str, Sequence[str]], expected: tuple[str, ...], standing: str
 ) -> None:
-    chosen = found(columns)
+    chosen = key_of(columns)
     assert isinstance(chosen, Key)
     assert (chosen.names, chosen.standing) == (expected, standing)
     assert chosen.sure == (standing == "name")
@@ -153,7 +153,7 @@ def test_an_address_that_follows_its_place_or_the_visit_is_no_key(
     parameters: str, moves: str | None
 ) -> None:
     columns = {"title": STATES, "link": jobs(parameters, 77, 31, 4, 8)}
-    chosen = found(columns)
+    chosen = key_of(columns)
     assert isinstance(chosen, Key)
     assert chosen.names == (("title",) if moves else ("link",))
     assert chosen.passed == ({"link": moves} if moves else {})
@@ -190,7 +190,7 @@ def test_a_parameter_that_alone_tells_records_apart_says_who_they_are() -> None:
 def test_without_a_key_each_near_one_has_its_reason(
     columns: Mapping[str, Sequence[str | None]], why: Mapping[str, Why]
 ) -> None:
-    assert found(columns) == NoKey(why)
+    assert key_of(columns) == NoKey(why)
 
 
 @pytest.mark.parametrize(
@@ -227,13 +227,13 @@ def test_the_link_of_the_title_is_a_better_key_than_an_id_with_a_number(
     record: str, named: str
 ) -> None:
     made = (
-        record.format(n=at * 7919 % 10007, name=name.replace(" ", "-"), at=at * 7 % 9)
-        for at, name in enumerate(NAMES, 1)
+        record.format(n=number * 7919 % 10007, name=name.replace(" ", "-"), at=number * 7 % 9)
+        for number, name in enumerate(NAMES, 1)
     )
-    found = proposed(f"<ul>{''.join(made)}</ul>").key
-    assert isinstance(found, Key)
-    assert found.names == (named,)
-    assert found.sure
+    key = proposed(f"<ul>{''.join(made)}</ul>").key
+    assert isinstance(key, Key)
+    assert key.names == (named,)
+    assert key.sure
 
 
 def test_a_link_that_stands_in_a_sentence_too_is_still_that_of_its_record() -> None:
@@ -241,13 +241,13 @@ def test_a_link_that_stands_in_a_sentence_too_is_still_that_of_its_record() -> N
     text = (
         "A day on the water with all that is needed for it, from the early morning until the night"
     )
-    found = proposed(
+    proposal = proposed(
         "".join(
-            f"<article class=tour><a href=/t/{at}><img src=/i/{at}.jpg></a><h2>{name}</h2>"
-            f"<div class=about>{text} {at}0 <a href=/t/{at}>More info</a></div>"
-            f"<a class=book href=/t/{at}>Book now</a></article>"
-            for at, name in enumerate(NAMES, 1)
+            f"<article class=tour><a href=/t/{number}><img src=/i/{number}.jpg></a><h2>{name}</h2>"
+            f"<div class=about>{text} {number}0 <a href=/t/{number}>More info</a></div>"
+            f"<a class=book href=/t/{number}>Book now</a></article>"
+            for number, name in enumerate(NAMES, 1)
         )
     )
-    assert isinstance(found.key, Key)
-    assert found.key.names == ("link",)
+    assert isinstance(proposal.key, Key)
+    assert proposal.key.names == ("link",)

@@ -17,16 +17,19 @@ WORDS = (
     "Steel keeps the heat for hours, and glass shows how much is left. Whoever cooks for many "
     "needs both, one for the table and one for the stove, as our grandparents did before us. "
 )
-LINKS = "".join(f"<li><a href=/{name}/{at}>{name} {at}</a>" for at in range(4) for name in NAMES)
+LINKS = "".join(
+    f"<li><a href=/{name}/{number}>{name} {number}</a>" for number in range(4) for name in NAMES
+)
 
 
-def field(at: int, name: str) -> str:
+def field(position: int, name: str) -> str:
     return (
-        f"<div class=row><label>{name}</label><input name=f{at}><em>at most {at} letters</em></div>"
+        f"<div class=row><label>{name}</label><input name=f{position}>"
+        f"<em>at most {position} letters</em></div>"
     )
 
 
-def section(at: int) -> str:
+def section(position: int) -> str:
     """A section of a text: some paragraphs, and now and then a list, a table or code."""
     parts = (
         "<ul><li>Steel<li>Glass</ul>",
@@ -36,11 +39,12 @@ def section(at: int) -> str:
         "<dl><dt>Tin<dd>Cheap</dl>",
     )
     text = "".join(
-        f"<p>{NAMES[at]} {n}: {WORDS * (n % 3 + 1)}{'<em>Mind it.</em>' * ((at + n) % 3)}"
-        for n in range(at % 7 + 2)
+        f"<p>{NAMES[position]} {n}: {WORDS * (n % 3 + 1)}"
+        f"{'<em>Mind it.</em>' * ((position + n) % 3)}"
+        for n in range(position % 7 + 2)
     )
-    more = "".join(parts[(at + n) % 5] * (n + 1) for n in range(at % 5))
-    return f"<section><h2>On {NAMES[at]}</h2>{text}{more}</section>"
+    more = "".join(parts[(position + n) % 5] * (n + 1) for n in range(position % 5))
+    return f"<section><h2>On {NAMES[position]}</h2>{text}{more}</section>"
 
 
 NO_LISTS: Mapping[str, tuple[str, str]] = {
@@ -50,13 +54,14 @@ NO_LISTS: Mapping[str, tuple[str, str]] = {
         "menu",
     ),
     "the rows of a form": (
-        f"<form>{''.join(field(at, name) for at, name in enumerate(NAMES))}</form>",
+        f"<form>{''.join(field(number, name) for number, name in enumerate(NAMES))}</form>",
         "form",
     ),
-    "the paragraphs of a text": ("".join(f"<p>{at}. {WORDS}" for at in range(20)), "prose"),
+    "the paragraphs of a text": ("".join(f"<p>{number}. {WORDS}" for number in range(20)), "prose"),
     "examples of code": (
         "".join(
-            f"<div class=ex><pre>boil(<b>{at}</b>)\npour({at})</pre></div>" for at in range(30)
+            f"<div class=ex><pre>boil(<b>{number}</b>)\npour({number})</pre></div>"
+            for number in range(30)
         ),
         "prose",
     ),
@@ -84,8 +89,8 @@ LISTS: Mapping[str, str] = {
     "products": f"<ul>{cards()}</ul>",
     "an index that is all of its page": f"<ul>{LINKS}</ul>",
     "products that are ordered by the piece": "".join(
-        f"<div class=p><a href=/{name}>{name}</a><b>{at} €</b><input name=n{at}></div>"
-        for at, name in enumerate(NAMES)
+        f"<div class=p><a href=/{name}>{name}</a><b>{number} €</b><input name=n{number}></div>"
+        for number, name in enumerate(NAMES)
     ),
     "long answers of one making": QUESTIONS,
     "terms with long texts": f"<dl>{''.join(f'<dt>{n}<dd><p>{n}: {WORDS}' for n in NAMES)}</dl>",
@@ -98,15 +103,15 @@ def test_records_are_a_list_whatever_else_they_resemble(case: str) -> None:
 
 
 MEGA = "".join(
-    f"<div class=col><h4><a href=/{at}>{name}</a></h4>"
-    + "".join(f"<a href=/{at}/{n}>{name} {n}</a>" for n in range(12))
+    f"<div class=col><h4><a href=/{number}>{name}</a></h4>"
+    + "".join(f"<a href=/{number}/{n}>{name} {n}</a>" for n in range(12))
     + "</div>"
-    for at, name in enumerate(NAMES)
+    for number, name in enumerate(NAMES)
 )
 EVENTS = "".join(
-    f"<div class=event><h3><a href=/e/{at}>{name} fair</a></h3><time>{at + 1} May 2027</time>"
-    f"<p>All about the {name}, shown by {at + 3} makers.</p></div>"
-    for at, name in enumerate(NAMES[:8])
+    f"<div class=event><h3><a href=/e/{n}>{name} fair</a></h3><time>{n + 1} May 2027</time>"
+    f"<p>All about the {name}, shown by {n + 3} makers.</p></div>"
+    for n, name in enumerate(NAMES[:8])
 )
 
 

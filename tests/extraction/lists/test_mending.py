@@ -39,29 +39,31 @@ def mended(change: Callable[[str], str]) -> Mended | Unmended:
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_the_key_of_each_row_that_is_still_there_is_read_again(case: str) -> None:
-    found = mended(CHANGES[case])
-    assert isinstance(found, Mended)
-    assert found.rows == (6 if "gone" in case else len(NAMES))
+    mending = mended(CHANGES[case])
+    assert isinstance(mending, Mended)
+    assert mending.rows == (6 if "gone" in case else len(NAMES))
 
 
 def test_a_page_of_other_rows_is_not_taken_for_a_changed_one() -> None:
-    found = mended(lambda _: "".join(f"<li>Chair {at}<i>{at}.50 €</i></li>" for at in range(20)))
-    assert isinstance(found, Unmended)
+    mending = mended(
+        lambda _: "".join(f"<li>Chair {number}<i>{number}.50 €</i></li>" for number in range(20))
+    )
+    assert isinstance(mending, Unmended)
 
 
 def test_a_title_without_its_number_is_read_again_where_all_numbers_have_changed() -> None:
     def listed(start: int, title: str) -> str:
         records = (
-            f"<li class=hit><{title}>{at}. {one}</{title}><i>{len(one)} €</i>"
-            for at, one in enumerate(NAMES, start)
+            f"<li class=hit><{title}>{number}. {name}</{title}><i>{len(name)} €</i>"
+            for number, name in enumerate(NAMES, start)
         )
         return f"<ul>{''.join(records)}</ul>"
 
     before = proposed(listed(1, "h3"))
     columns = [KnownColumn(column.name, column.kind, column.main) for column in before.columns]
     rows = [row.values for row in before.rows]
-    found = mend(survey(page_of(listed(3, "h4"))), columns, rows, len(rows))
-    assert isinstance(found, Mended)
-    assert found.rows == len(NAMES)
-    read = {field.name: (field.selector, field.attribute) for field in found.fields}
+    mending = mend(survey(page_of(listed(3, "h4"))), columns, rows, len(rows))
+    assert isinstance(mending, Mended)
+    assert mending.rows == len(NAMES)
+    read = {field.name: (field.selector, field.attribute) for field in mending.fields}
     assert read["title"] == ("h4", "livedata-unnumbered")

@@ -16,9 +16,9 @@ ADVERT = "<article><h2>Buy our things</h2><p>They are the best of all, and cheap
 def articles(*attributes: str) -> str:
     """An article about each product, with each of these attributes in turn."""
     return "".join(
-        f"<article {attributes[at % len(attributes)].format(at=at * 37 % 101)}>"
+        f"<article {attributes[number % len(attributes)].format(at=number * 37 % 101)}>"
         f"<h2>{name}</h2><p>What is known of the {name}, in some words</article>"
-        for at, name in enumerate(NAMES)
+        for number, name in enumerate(NAMES)
     )
 
 
@@ -40,11 +40,11 @@ def articles(*attributes: str) -> str:
 def test_a_list_is_named_by_what_all_records_share(
     attributes: tuple[str, ...], selector: str
 ) -> None:
-    found = proposed(articles(*attributes))
-    assert (found.selector, found.count) == (selector, len(NAMES))
+    proposal = proposed(articles(*attributes))
+    assert (proposal.selector, proposal.count) == (selector, len(NAMES))
     tomorrow = page_of(ADVERT + articles(*attributes))
     strangers = 0 if selector != "article" else 1
-    assert len(tomorrow.select(parse(found.selector))) == len(NAMES) + strangers
+    assert len(tomorrow.select(parse(proposal.selector))) == len(NAMES) + strangers
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_links_are_named_by_the_elements_that_they_stand_right_in(
     links = f"{''.join(f'<li><a href=/{name}>{name}</a>' for name in NAMES)}<aside>"
     looked = survey(page_of(f"<ul class=ours>{links}</aside></ul>"))
     tag = selector.split()[-1]
-    tagged = [at for at, shown in enumerate(looked.signatures) if shown.tag == tag]
+    tagged = [number for number, shown in enumerate(looked.signatures) if shown.tag == tag]
     members = tagged[-len(NAMES) :]
     closer = narrowed(looked, selector, members)
     assert closer == expected
@@ -65,10 +65,12 @@ def test_links_are_named_by_the_elements_that_they_stand_right_in(
 
 
 ROWS = [
-    f"<tr><td><a href=/{name}>{name}</a><td>{at * 7 % 11} €<td>Of steel"
-    for at, name in enumerate(NAMES)
+    f"<tr><td><a href=/{name}>{name}</a><td>{number * 7 % 11} €<td>Of steel"
+    for number, name in enumerate(NAMES)
 ]
-SECTIONS = [f"<tr><th colspan=3>Part {at}{''.join(ROWS[at : at + 4])}" for at in (0, 4, 8)]
+SECTIONS = [
+    f"<tr><th colspan=3>Part {number}{''.join(ROWS[number : number + 4])}" for number in (0, 4, 8)
+]
 HEADED = [f"<tr><th>Name<th>Price<th>Made{ROWS[0]}", *ROWS[1:]]
 UNLIKE = [*ROWS[1:], f"<tr><td><a href=/{NAMES[0]}>{NAMES[0]}</a><td colspan=2>Sold out, for now"]
 
@@ -86,11 +88,11 @@ UNLIKE = [*ROWS[1:], f"<tr><td><a href=/{NAMES[0]}>{NAMES[0]}</a><td colspan=2>S
 def test_rows_are_named_by_their_cells_so_that_an_advert_is_none_tomorrow(
     rows: list[str], selector: str, strangers: int
 ) -> None:
-    found = proposed(f"<table>{''.join(rows)}</table>")
-    assert (found.selector, found.count) == (selector, len(NAMES))
+    proposal = proposed(f"<table>{''.join(rows)}</table>")
+    assert (proposal.selector, proposal.count) == (selector, len(NAMES))
     advert = "<tr><td colspan=3><a href=/ad>Buy our things</a>"
     tomorrow = page_of(f"<table>{''.join([*rows, advert])}</table>")
-    assert len(tomorrow.select(parse(found.selector))) == len(NAMES) + strangers
+    assert len(tomorrow.select(parse(proposal.selector))) == len(NAMES) + strangers
 
 
 def leaving(markup: str, selector: str) -> str | None:
@@ -98,7 +100,7 @@ def leaving(markup: str, selector: str) -> str | None:
     surveyed = survey(page_of(markup))
     matched = surveyed.page.select(parse(selector))
     kept = {node.mem_id for node in matched if surveyed.page.text(node) != "Buy"}
-    records = [at for at, node in enumerate(surveyed.nodes) if node.mem_id in kept]
+    records = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in kept]
     return leaving_out(surveyed, selector, records, groups(surveyed))
 
 
@@ -117,7 +119,7 @@ LONG = "x" * 600
         ),
         ("<p class='box a' data-id=1>One" * 4 + "<p class='box ad'>Buy", ".box", ".box[data-id]"),
         (
-            "".join(f"<p class=box id=item-{at}>One" for at in (12, 7, 31))
+            "".join(f"<p class=box id=item-{number}>One" for number in (12, 7, 31))
             + "<p class=box id=ad>Buy",
             ".box",
             '.box[id^="item-"]',

@@ -25,7 +25,7 @@ from tests.extraction.lists.pages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-ROWS = "".join(f"<tr><td>{name}<td>{at}.5<td>B{at * 7}" for at, name in enumerate(NAMES))
+ROWS = "".join(f"<tr><td>{name}<td>{n}.5<td>B{n * 7}" for n, name in enumerate(NAMES))
 
 
 def hashed(number: int, name: str) -> str:
@@ -48,26 +48,26 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
     ),
     "cards wrapped in rows": (
         "".join(
-            f'<div class="row">{"".join(block(at + step, NAMES[at + step]) for step in range(3))}'
+            f'<div class="row">{"".join(block(n + step, NAMES[n + step]) for step in range(3))}'
             "</div>"
-            for at in range(0, 12, 3)
+            for n in range(0, 12, 3)
         ),
         "div.tile",
         12,
     ),
     "cards of parts that stand side by side": (
         "".join(
-            f"<div class=hit><div><img src=/{at}.png></div><div><a href=/p/{at}>{name}</a></div>"
-            f"<div><b>{at} €</b><i>{at * 2} €</i></div></div>"
-            for at, name in enumerate(NAMES)
+            f"<div class=hit><div><img src=/{n}.png></div><div><a href=/p/{n}>{name}</a></div>"
+            f"<div><b>{n} €</b><i>{n * 2} €</i></div></div>"
+            for n, name in enumerate(NAMES)
         ),
         "div.hit",
         12,
     ),
     "tables of properties": (
         "".join(
-            f"<table class=thing><tr><th>Name<td>{name}<tr><th>Size<td>{at * 3} cm</table>"
-            for at, name in enumerate(NAMES)
+            f"<table class=thing><tr><th>Name<td>{name}<tr><th>Size<td>{n * 3} cm</table>"
+            for n, name in enumerate(NAMES)
         ),
         "table.thing",
         12,
@@ -75,9 +75,9 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
     "rows of linked cells": (
         "<table>"
         + "".join(
-            f'<tr class=line><td class=a><a href="/e/{at}">{name} of a long kind</a>'
-            f"<td><p>About {name}, in some more words<td><i>{at} Dec</i>"
-            for at, name in enumerate(NAMES)
+            f'<tr class=line><td class=a><a href="/e/{n}">{name} of a long kind</a>'
+            f"<td><p>About {name}, in some more words<td><i>{n} Dec</i>"
+            for n, name in enumerate(NAMES)
         )
         + "</table>",
         "tr.line",
@@ -86,18 +86,16 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
     "a short table below a menu that nothing names": (
         f"<div><ul>{''.join(f'<li><a href=/{name}>{name}s</a>' for name in NAMES[:5])}</ul></div>"
         "<table><tr><th>Name<th>Price<th>Stock"
-        + "".join(
-            f"<tr><td>{name}<td>{at}.50 €<td>{at * 3} left" for at, name in enumerate(NAMES[:3])
-        )
+        + "".join(f"<tr><td>{name}<td>{n}.50 €<td>{n * 3} left" for n, name in enumerate(NAMES[:3]))
         + "</table>",
         'tr[livedata-row="data"]',
         3,
     ),
     "entries between paragraphs": (
         "".join(
-            f"<h3>{name}</h3><p>About the {name}, number {at}, in a sentence of many words.</p>"
-            f"<p>It is made of steel, weighs {at * 7} g and lasts for {at} years or longer.</p>"
-            for at, name in enumerate(NAMES)
+            f"<h3>{name}</h3><p>About the {name}, number {n}, in a sentence of many words.</p>"
+            f"<p>It is made of steel, weighs {n * 7} g and lasts for {n} years or longer.</p>"
+            for n, name in enumerate(NAMES)
         )
         + f"<ul>{cards()}</ul>",
         "li.product",
@@ -118,9 +116,9 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
     "entries with lists of their own": (
         "<ul class=list>"
         + "".join(
-            f'<li class=entry><a href="/e/{name}">{name}</a><p>It has {at} parts and costs {at * 3}'
+            f'<li class=entry><a href="/e/{name}">{name}</a><p>It has {n} parts and costs {n * 3}'
             f"<ul><li>red<li>blue</ul></li>"
-            for at, name in enumerate(NAMES)
+            for n, name in enumerate(NAMES)
         )
         + "</ul>",
         "li.entry",
@@ -128,15 +126,15 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
     ),
     "classes that number and count": (
         "".join(
-            f'<article class="post-{at} {"odd" if at % 2 else "even"} status-publish">'
-            f'<h2><a href="/{name}">{name}</a></h2><p>{name} is thing number {at}</article>'
-            for at, name in enumerate(NAMES)
+            f'<article class="post-{n} {"odd" if n % 2 else "even"} status-publish">'
+            f'<h2><a href="/{name}">{name}</a></h2><p>{name} is thing number {n}</article>'
+            for n, name in enumerate(NAMES)
         ),
         "article",
         12,
     ),
     "in any script": (
-        "".join(f"<li class=商品><b>製品{at * 7}</b><i>{at * 100}円</i></li>" for at in range(9)),
+        "".join(f"<li class=商品><b>製品{n * 7}</b><i>{n * 100}円</i></li>" for n in range(9)),
         "li.商品",
         9,
     ),
@@ -146,14 +144,14 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
 @pytest.mark.parametrize("case", LISTS)
 def test_the_first_list_is_the_one_that_a_person_means(case: str) -> None:
     body, selector, count = LISTS[case]
-    found = proposed(body)
-    assert (found.selector, len(found.rows)) == (selector, count)
+    proposal = proposed(body)
+    assert (proposal.selector, len(proposal.rows)) == (selector, count)
 
 
 def test_a_heading_within_a_table_is_left_out_if_a_selector_does_it() -> None:
     rows = ROWS.replace("<tr>", "<tr class=data>")
-    found = proposed(f"<table><tr><td>All of them{rows}</table>")
-    assert (found.selector, len(found.rows)) == ("tr.data", 12)
+    proposal = proposed(f"<table><tr><td>All of them{rows}</table>")
+    assert (proposal.selector, len(proposal.rows)) == ("tr.data", 12)
 
 
 LINKS = "".join(f"<tr><td><a href=/{name}>{name}</a><td>{name} in words" for name in NAMES)
@@ -170,24 +168,24 @@ LINKS = "".join(f"<tr><td><a href=/{name}>{name}</a><td>{name} in words" for nam
         (LINKS.replace("words", "words<tr><td colspan=2>Told"), 'tr[livedata-cells="2"]'),
         (
             "".join(
-                f"<tr><td>{row}<tr><td><hr><td>" if at % 4 == 3 else f"<tr><td>{row}"
-                for at, row in enumerate(LINKS.split("<tr><td>")[1:])
+                f"<tr><td>{row}<tr><td><hr><td>" if number % 4 == 3 else f"<tr><td>{row}"
+                for number, row in enumerate(LINKS.split("<tr><td>")[1:])
             ),
             'tr[livedata-has~="a"]',
         ),
     ],
 )
 def test_headings_between_the_rows_of_a_table_are_left_out(body: str, selector: str) -> None:
-    found = proposed(f"<table>{body}</table>")
-    assert (found.selector, found.count) == (selector, len(NAMES))
+    proposal = proposed(f"<table>{body}</table>")
+    assert (proposal.selector, proposal.count) == (selector, len(NAMES))
 
 
 def test_what_stands_in_another_table_is_left_out() -> None:
     rows = ROWS * 20
-    within = "".join(f"<tr><td colspan=3>Part {at}{rows}" for at in range(3))
+    within = "".join(f"<tr><td colspan=3>Part {number}{rows}" for number in range(3))
     top = "<table><tr><td>Back<td>Contents<td>Forward</table>"
-    found = proposed(f"{top}<table id=all><tr><th>Name<th>Price<th>Code{within}</table>")
-    assert (found.selector, found.count) == (
+    proposal = proposed(f"{top}<table id=all><tr><th>Name<th>Price<th>Code{within}</table>")
+    assert (proposal.selector, proposal.count) == (
         '#all tr[livedata-row="data"][livedata-cells="3"]',
         720,
     )
@@ -222,26 +220,26 @@ def test_where_nothing_repeats_there_is_no_list(body: str) -> None:
 
 HOSTILE: Mapping[str, Callable[[], str]] = {
     "many records": lambda: "".join(
-        f'<div class="r x{at % 7}"><a href=/p{at}>T {at}</a><p class=d>text {at}</p><b>{at}</b>'
-        f"<span class=a>x{at}</span><i>q</i><u>{at * 7}</u></div>"
-        for at in range(9_000)
+        f'<div class="r x{n % 7}"><a href=/p{n}>T {n}</a><p class=d>text {n}</p><b>{n}</b>'
+        f"<span class=a>x{n}</span><i>q</i><u>{n * 7}</u></div>"
+        for n in range(9_000)
     ),
-    "many links": lambda: "".join(f"<a href=/p{at}>{at}</a>" for at in range(60_000)),
-    "deep ones": lambda: "".join("<div>" * 190 + f"t{at}" + "</div>" * 190 for at in range(300)),
+    "many links": lambda: "".join(f"<a href=/p{n}>{n}</a>" for n in range(60_000)),
+    "deep ones": lambda: "".join("<div>" * 190 + f"t{n}" + "</div>" * 190 for n in range(300)),
     "no two alike": lambda: "".join(
-        f'<div class="a{at} b{at} c{at}"><p class="e{at}">t{at}</p></div>' for at in range(30_000)
+        f'<div class="a{n} b{n} c{n}"><p class="e{n}">t{n}</p></div>' for n in range(30_000)
     ),
     "one long table": lambda: table_of(20_000, 3),
     "one wide table": lambda: table_of(120, 500),
-    "one parent": lambda: f"<ul>{''.join(f'<li>{at} x' for at in range(60_000))}</ul>",
+    "one parent": lambda: f"<ul>{''.join(f'<li>{n} x' for n in range(60_000))}</ul>",
     "thousands of classes": lambda: "".join(
-        f'<div class="k{at % 5000} m{at % 4999}"><a href=/{at}>t{at}</a><b class="z{at % 5000}">'
-        f"{at}</b></div>"
-        for at in range(20_000)
+        f'<div class="k{n % 5000} m{n % 4999}"><a href=/{n}>t{n}</a><b class="z{n % 5000}">'
+        f"{n}</b></div>"
+        for n in range(20_000)
     ),
     "links that all say next": lambda: (
-        "".join(f"<li class=i><b>n{at}</b><i>{at}</i></li>" for at in range(50))
-        + "".join(f'<a class="next n{at}" href="?page={at}">next</a>' for at in range(4_900))
+        "".join(f"<li class=i><b>n{n}</b><i>{n}</i></li>" for n in range(50))
+        + "".join(f'<a class="next n{n}" href="?page={n}">next</a>' for n in range(4_900))
     ),
 }
 
@@ -261,19 +259,19 @@ def test_no_page_takes_longer_than_its_elements_warrant(case: str) -> None:
 
 
 def test_what_stands_elsewhere_is_no_record_of_a_bare_list() -> None:
-    words = "".join(f"<li>word{at}" for at in range(40))
+    words = "".join(f"<li>word{number}" for number in range(40))
     menu = "<nav class=top><ul><li><a href=/a>Home</a><li><a href=/b>About us</a></ul></nav>"
     assert proposed(f"{menu}<div class=columns><ul>{words}</ul></div>").count == 40
 
 
 def test_a_list_and_its_links_are_shown_once() -> None:
-    steps = "".join(f"<div class=step><b>{at}</b> Step {at}</div>" for at in range(9))
+    steps = "".join(f"<div class=step><b>{number}</b> Step {number}</div>" for number in range(9))
     lists = lists_of(f"<ul>{cards()}</ul><section>{steps}</section>")
     assert [seen.count for seen in lists.seen][:2] == [12, 9]
 
 
 def test_the_texts_of_descriptions_stand_for_what_knows_their_terms() -> None:
     terms = "".join(f"<dt>{name}<dd><p>All about the {name}.</p>" for name in NAMES)
-    found = proposed(f"<dl>{terms}</dl>")
-    assert found.selector == "dd"
-    assert "term" in [column.name for column in found.columns]
+    proposal = proposed(f"<dl>{terms}</dl>")
+    assert proposal.selector == "dd"
+    assert "term" in [column.name for column in proposal.columns]

@@ -31,7 +31,7 @@ def after(links: str, url: str = "https://shop.example/list", head: str = "") ->
     ],
 )  # fmt: skip
 def test_a_link_that_says_next_is_proposed(link: str, selector: str) -> None:
-    assert [one.selector for one in after(link).following][:1] == [selector]
+    assert [each.selector for each in after(link).following][:1] == [selector]
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_pages_that_are_numbered_files_are_pages_of_one_list(here: str, link: st
 
 
 def test_the_head_may_name_the_next_page() -> None:
-    found = after("", head='<link rel="next" href="/list?page=2">')
-    assert [one.selector for one in found.following] == ['link[rel="next"]']
+    proposal = after("", head='<link rel="next" href="/list?page=2">')
+    assert [each.selector for each in proposal.following] == ['link[rel="next"]']
 
 
 def test_a_link_within_a_record_leads_to_no_page() -> None:
     markup = "".join(
-        f'<li class=item><h2>{at}x</h2><p>Text {at * 3}</p><a class="next" href="/list?page={at}">'
+        f'<li class=item><h2>{n}x</h2><p>Text {n * 3}</p><a class="next" href="/list?page={n}">'
         "More</a></li>"
-        for at in range(2, 9)
+        for n in range(2, 9)
     )
     lists = find_lists(Page(markup.encode(), "text/html", "https://shop.example/list"))
     assert propose(lists, lists.seen[0]).following == []
 
 
 def test_numbered_pages_have_a_pattern() -> None:
-    links = "".join(f'<a href="/list?page={at}">{at}</a>' for at in range(2, 8))
+    links = "".join(f'<a href="/list?page={number}">{number}</a>' for number in range(2, 8))
     pattern = "https://shop.example/list?page={page}"
     assert after(links).numbered == NumberedPages(pattern, 1, 7)
 
 
 def test_pages_that_count_from_0_have_a_pattern_too() -> None:
-    links = "".join(f'<a href="/list?page={at - 1}">{at}</a>' for at in range(2, 6))
+    links = "".join(f'<a href="/list?page={number - 1}">{number}</a>' for number in range(2, 6))
     assert after(links).numbered == NumberedPages("https://shop.example/list?page={page}", 0, 4)
 
 
@@ -98,7 +98,9 @@ def test_a_head_that_names_what_is_no_address_names_no_next_page() -> None:
 def test_pages_that_are_numbered_have_a_pattern_though_their_addresses_say_more() -> None:
     """The first page leaves out how it is sorted; the links of its pager say it."""
     here = "https://shop.example/deals/"
-    links = "".join(f'<a href="?order=new&limit=48&page={at}">{at}</a>' for at in range(1, 5))
+    links = "".join(
+        f'<a href="?order=new&limit=48&page={number}">{number}</a>' for number in range(1, 5)
+    )
     pattern = f"{here}?order=new&limit=48&page={{page}}"
     assert after(links, here).numbered == NumberedPages(pattern, 1, 4)
 
@@ -112,7 +114,7 @@ def test_a_link_that_says_next_may_say_more_than_the_page() -> None:
     "href", ["?stars={}", "/other?page={}", "https://other.example/list?page={}"]
 )
 def test_numbers_that_lead_to_no_page_of_the_list_have_no_pattern(href: str) -> None:
-    links = "".join(f'<a href="{href.format(at)}">{at}</a>' for at in range(1, 6))
+    links = "".join(f'<a href="{href.format(number)}">{number}</a>' for number in range(1, 6))
     assert after(links).numbered is None
 
 
@@ -125,5 +127,5 @@ def test_numbers_that_lead_to_no_page_of_the_list_have_no_pattern(href: str) -> 
     ],
 )
 def test_a_next_page_on_another_host_is_told(href: str, is_told: bool) -> None:
-    found = after(f'<a rel="next" class="btn next" href="{href}">›</a>')
-    assert found.elsewhere == (href if is_told else "")
+    proposal = after(f'<a rel="next" class="btn next" href="{href}">›</a>')
+    assert proposal.elsewhere == (href if is_told else "")

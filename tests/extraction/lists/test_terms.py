@@ -12,62 +12,67 @@ from tests.extraction.lists.pages import NAMES, proposed
 def test_a_record_is_named_by_its_only_term_and_not_by_the_first_of_several(
     terms: int, expected: list[str]
 ) -> None:
-    found = proposed(
+    proposal = proposed(
         "".join(
-            f"<dl class=changes id=s{at * 37 % 101}>"
+            f"<dl class=changes id=s{n * 37 % 101}>"
             + "".join(
-                f"<dt>Chapter {(at * 3 + each) % 5}.{each}<dd>What is said of it in {name} {each}"
+                f"<dt>Chapter {(n * 3 + each) % 5}.{each}<dd>What is said of it in {name} {each}"
                 for each in range(terms)
             )
             + "</dl>"
-            for at, name in enumerate(NAMES)
+            for n, name in enumerate(NAMES)
         )
     )
-    assert (found.selector, found.count) == ("dl.changes", len(NAMES))
-    assert "term" in {column.name for column in found.columns}
-    assert titles(found.columns, found.values) == expected
+    assert (proposal.selector, proposal.count) == ("dl.changes", len(NAMES))
+    assert "term" in {column.name for column in proposal.columns}
+    assert titles(proposal.columns, proposal.values) == expected
 
 
 def test_a_name_is_read_of_its_cell_where_some_records_have_no_link_around_it() -> None:
-    found = proposed(
+    proposal = proposed(
         "<table>"
         + "".join(
             "<tr><td>"
-            + (f"<b>{name}</b>" if at == 4 else f"<a class=ware href=/w/{at * 7}>{name}</a>")
-            + f"<td>To be had in {at % 3} colours</tr>"
-            for at, name in enumerate(NAMES)
+            + (
+                f"<b>{name}</b>"
+                if number == 4
+                else f"<a class=ware href=/w/{number * 7}>{name}</a>"
+            )
+            + f"<td>To be had in {number % 3} colours</tr>"
+            for number, name in enumerate(NAMES)
         )
         + "</table>"
     )
-    assert [values[0] for values in found.values] == list(NAMES)
-    assert found.key == Key((found.columns[0].name,), "name")
+    assert [values[0] for values in proposal.values] == list(NAMES)
+    assert proposal.key == Key((proposal.columns[0].name,), "name")
 
 
 def test_what_is_called_a_name_within_a_line_is_the_key_and_not_the_line() -> None:
-    found = proposed(
+    proposal = proposed(
         "".join(
-            f"<dl><dt><i>class </i><span class=sig-name>{name}</span>(<em>size</em>, step={at})"
-            f"<dd>What is known of the {name}, in {at * 7 % 11} words</dl>"
-            for at, name in enumerate(NAMES)
+            f"<dl><dt><i>class </i><span class=sig-name>{name}</span>(<em>size</em>, step={number})"
+            f"<dd>What is known of the {name}, in {number * 7 % 11} words</dl>"
+            for number, name in enumerate(NAMES)
         )
     )
-    assert found.key == Key(("sig_name",), "name")
-    assert titles(found.columns, found.values) == ["sig_name"]
-    assert "term" in [column.name for column in found.columns]
+    assert proposal.key == Key(("sig_name",), "name")
+    assert titles(proposal.columns, proposal.values) == ["sig_name"]
+    assert "term" in [column.name for column in proposal.columns]
 
 
 def test_what_is_called_a_title_within_a_line_is_the_title_and_an_address_is_none() -> None:
-    found = proposed(
+    proposal = proposed(
         "".join(
-            f"<div class=entry><p>[{at * 7 % 11}] <span class=title><em>{name}</em>. </span>"
+            f"<div class=entry><p>[{number * 7 % 11}] <span class=title><em>{name}</em>. </span>"
             f"<span class=by>A. Writer. </span><a href=https://{name.split()[0]}.example/>"
             f"https://{name.split()[0]}.example/</a> . </p></div>"
-            for at, name in enumerate(NAMES)
+            for number, name in enumerate(NAMES)
         )
     )
-    assert titles(found.columns, found.values) == ["title"]
+    assert titles(proposal.columns, proposal.values) == ["title"]
     texts = {
-        column.name: value for column, value in zip(found.columns, found.values[0], strict=True)
+        column.name: value
+        for column, value in zip(proposal.columns, proposal.values[0], strict=True)
     }
     assert texts["title"] == f"{NAMES[0]}."
     assert str(texts["address"]).startswith("https://")

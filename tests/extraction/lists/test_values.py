@@ -13,14 +13,16 @@ from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.page import Page
 from tests.extraction.lists.pages import NAMES, proposed
 
-LONG = [f"{name} of steel that keeps the heat for {at} hours" for at, name in enumerate(NAMES)]
+LONG = [
+    f"{name} of steel that keeps the heat for {number} hours" for number, name in enumerate(NAMES)
+]
 PRICES = "<b class=price>{at}.50 €</b>"
 
 
-def values(found: ProposedList, name: str) -> list[object]:
+def values(proposal: ProposedList, name: str) -> list[object]:
     """The values of a column."""
-    at = [column.name for column in found.columns].index(name)
-    return [row.values[at] for row in found.rows]
+    place = [column.name for column in proposal.columns].index(name)
+    return [row.values[place] for row in proposal.rows]
 
 
 def listed(*records: str) -> ProposedList:
@@ -32,59 +34,59 @@ def cut(title: str) -> str:
 
 
 def test_a_title_that_is_cut_is_read_from_the_attribute_that_has_it_whole() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f'<h3><a href=/{at} title="{one}">{cut(one)}</a></h3><i>{at} €</i>'
-            for at, one in enumerate(LONG)
+            f'<h3><a href=/{number} title="{title}">{cut(title)}</a></h3><i>{number} €</i>'
+            for number, title in enumerate(LONG)
         )
     )
-    assert values(found, "title") == LONG
-    column = next(column for column in found.columns if column.name == "title")
+    assert values(proposal, "title") == LONG
+    column = next(column for column in proposal.columns if column.name == "title")
     assert column.attribute == "title"
-    assert sum("..." in str(value) for row in found.rows for value in row.values) == 0
+    assert sum("..." in str(value) for row in proposal.rows for value in row.values) == 0
 
 
 def test_a_title_that_is_cut_is_read_from_the_text_of_its_image() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f'<img src=/{at}.png alt="{one}"><h3>{one[:20].rstrip()}…</h3><b>{at} €</b>'
-            for at, one in enumerate(LONG)
+            f'<img src=/{number}.png alt="{title}"><h3>{title[:20].rstrip()}…</h3><b>{number} €</b>'
+            for number, title in enumerate(LONG)
         )
     )
-    assert [column.attribute for column in found.columns if column.name == "alt"] == ["alt"]
-    assert values(found, "alt") == LONG
+    assert [column.attribute for column in proposal.columns if column.name == "alt"] == ["alt"]
+    assert values(proposal, "alt") == LONG
 
 
 def test_a_title_that_ends_with_dots_though_nothing_is_cut_is_read_without_them() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f'<h3><a href=/{at} title=\'"{one}" pot\'>"{one}" pot{"..." * (at % 3 == 0)}</a></h3>'
-            f"<i>{at} €</i>"
-            for at, one in enumerate(NAMES)
+            f'<h3><a href=/{n} title=\'"{name}" pot\'>"{name}" pot{"..." * (n % 3 == 0)}</a></h3>'
+            f"<i>{n} €</i>"
+            for n, name in enumerate(NAMES)
         )
     )
-    assert values(found, "title") == [f'"{one}" pot' for one in NAMES]
+    assert values(proposal, "title") == [f'"{name}" pot' for name in NAMES]
 
 
 def test_a_text_that_is_cut_stays_if_nothing_has_it_whole() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f'<h3 title="Offer {at}">{one[:20].rstrip()}...</h3><b>{at} €</b>'
-            for at, one in enumerate(LONG)
+            f'<h3 title="Offer {number}">{title[:20].rstrip()}...</h3><b>{number} €</b>'
+            for number, title in enumerate(LONG)
         )
     )
-    assert values(found, "title") == [f"{one[:20].rstrip()}..." for one in LONG]
+    assert values(proposal, "title") == [f"{title[:20].rstrip()}..." for title in LONG]
 
 
 def test_a_number_that_counts_the_list_is_not_part_of_a_title() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f"<h3>{at}. <a href=/{one}>{one}</a></h3><i>{at * 7 % 9} €</i>"
-            for at, one in enumerate(NAMES, 1)
+            f"<h3>{number}. <a href=/{name}>{name}</a></h3><i>{number * 7 % 9} €</i>"
+            for number, name in enumerate(NAMES, 1)
         )
     )
-    assert values(found, "title") == list(NAMES)
-    assert not any(str(value).startswith("1. ") for value in found.rows[0].values)
+    assert values(proposal, "title") == list(NAMES)
+    assert not any(str(value).startswith("1. ") for value in proposal.rows[0].values)
 
 
 @pytest.mark.parametrize("number", ["{at} ", "{at}. ", "{at}) ", "1.{at} ", "4.{at}. ", "A.{at}. "])
@@ -93,56 +95,63 @@ def test_a_number_that_has_no_element_of_its_own_is_left_out_of_a_name(
     number: str, title: str
 ) -> None:
     records = [
-        title.format(one=one, text=f"{number.format(at=at)}{one}") + f"<i>{at * 7 % 9} €</i>"
-        for at, one in enumerate(NAMES, 1)
+        title.format(one=name, text=f"{number.format(at=index)}{name}")
+        + f"<i>{index * 7 % 9} €</i>"
+        for index, name in enumerate(NAMES, 1)
     ]
-    found = listed(*records)
-    assert values(found, "title") == list(NAMES)
-    assert [column.attribute for column in found.columns if column.name == "title"] == [UNNUMBERED]
-    assert "title" in titles(found.columns, found.values)
+    proposal = listed(*records)
+    assert values(proposal, "title") == list(NAMES)
+    assert [column.attribute for column in proposal.columns if column.name == "title"] == [
+        UNNUMBERED
+    ]
+    assert "title" in titles(proposal.columns, proposal.values)
 
 
 def test_the_number_of_a_term_is_left_out_of_it() -> None:
-    terms = "".join(f"<dt>{at}. {one}<dd><p>A {one} of steel" for at, one in enumerate(NAMES, 1))
-    found = proposed(f"<dl>{terms}</dl>")
-    assert values(found, "term") == list(NAMES)
-    assert isinstance(found.key, Key)
-    assert found.key.names == ("term",)
+    terms = "".join(
+        f"<dt>{number}. {name}<dd><p>A {name} of steel" for number, name in enumerate(NAMES, 1)
+    )
+    proposal = proposed(f"<dl>{terms}</dl>")
+    assert values(proposal, "term") == list(NAMES)
+    assert isinstance(proposal.key, Key)
+    assert proposal.key.names == ("term",)
 
 
 @pytest.mark.parametrize(
     "texts",
     [
-        [f"{at} kg" for at in range(1, 13)],
-        [f"{at}. floor, {'left' if at % 2 else 'right'}" for at in range(1, 13)],
-        [f"{at * 5 % 12} {one}" for at, one in enumerate(NAMES)],
-        [f"{13 - at}.1 {one}" for at, one in enumerate(NAMES)],
-        [f"{at} {one} of steel, which keeps the heat for {at} hours {'and more ' * 20}"
-         for at, one in enumerate(NAMES, 1)],
-        [f"{1980 + at} {one}" for at, one in enumerate(NAMES)],
+        [f"{number} kg" for number in range(1, 13)],
+        [f"{number}. floor, {'left' if number % 2 else 'right'}" for number in range(1, 13)],
+        [f"{number * 5 % 12} {name}" for number, name in enumerate(NAMES)],
+        [f"{13 - number}.1 {name}" for number, name in enumerate(NAMES)],
+        [f"{number} {name} of steel, which keeps the heat for {number} hours {'and more ' * 20}"
+         for number, name in enumerate(NAMES, 1)],
+        [f"{1980 + number} {name}" for number, name in enumerate(NAMES)],
     ],
 )  # fmt: skip
 def test_a_number_that_says_more_than_a_place_stays(texts: list[str]) -> None:
-    records = [f"<h3>{one}</h3><p>{text}</p>" for one, text in zip(NAMES, texts, strict=True)]
-    found = listed(*records)
-    assert not any(column.is_unnumbered for column in found.columns)
+    records = [f"<h3>{name}</h3><p>{text}</p>" for name, text in zip(NAMES, texts, strict=True)]
+    proposal = listed(*records)
+    assert not any(column.is_unnumbered for column in proposal.columns)
 
 
 def test_a_few_records_without_a_number_are_read_whole_beside_numbered_ones() -> None:
-    named = ["Preface", *(f"{at}. {one}" for at, one in enumerate(NAMES, 1))]
-    found = listed(*(f"<h3>{name}</h3><i>{at * 7 % 9} €</i>" for at, name in enumerate(named)))
-    assert values(found, "title") == ["Preface", *NAMES]
+    named = ["Preface", *(f"{number}. {each}" for number, each in enumerate(NAMES, 1))]
+    proposal = listed(
+        *(f"<h3>{name}</h3><i>{number * 7 % 9} €</i>" for number, name in enumerate(named))
+    )
+    assert values(proposal, "title") == ["Preface", *NAMES]
 
 
 def test_an_element_that_counts_the_list_is_no_column_but_told() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f"<span class=rank>{at}.</span><h3><a href=/{one}>{one}</a></h3><i>{at * 7 % 9} €</i>"
-            for at, one in enumerate(NAMES, 1)
+            f"<span class=rank>{n}.</span><h3><a href=/{name}>{name}</a></h3><i>{n * 7 % 9} €</i>"
+            for n, name in enumerate(NAMES, 1)
         )
     )
-    assert "rank" not in [column.name for column in found.columns]
-    assert list(found.counters) == ["span.rank"]
+    assert "rank" not in [column.name for column in proposal.columns]
+    assert list(proposal.counters) == ["span.rank"]
 
 
 @pytest.mark.parametrize(
@@ -160,45 +169,49 @@ def test_addresses_that_number_the_sections_below_their_page_are_no_column_but_t
     page: str, record: str, key: str, left_out: list[str]
 ) -> None:
     links = "".join(
-        f"<li><a href={record.format(at=12 + at + at // 5)}>{name}</a>"
-        for at, name in enumerate(NAMES)
+        f"<li><a href={record.format(at=12 + number + number // 5)}>{name}</a>"
+        for number, name in enumerate(NAMES)
     )
     markup = f"<!doctype html><title>Manual</title><ul class=sections>{links}</ul>".encode()
     lists = find_lists(Page(markup, "text/html; charset=utf-8", f"https://docs.example{page}"))
-    found = propose(lists, lists.seen[0])
-    assert isinstance(found.key, Key)
-    assert found.key.names == (key,)
-    assert list(found.counters) == left_out
+    proposal = propose(lists, lists.seen[0])
+    assert isinstance(proposal.key, Key)
+    assert proposal.key.names == (key,)
+    assert list(proposal.counters) == left_out
 
 
 def test_a_number_of_the_records_themselves_stays_a_column() -> None:
-    rows = "".join(f"<tr><td>{at}<td>{one}<td>{at * 7 % 9}" for at, one in enumerate(NAMES, 1))
-    found = proposed(f"<table><tr><th>Atomic number<th>Name<th>Weight</tr>{rows}</table>")
-    assert "atomic_number" in [column.name for column in found.columns]
-    found = proposed(f"<table><tr><th>#<th>Name<th>Weight</tr>{rows}</table>")
-    assert len(found.columns) == 2
+    rows = "".join(
+        f"<tr><td>{number}<td>{name}<td>{number * 7 % 9}" for number, name in enumerate(NAMES, 1)
+    )
+    proposal = proposed(f"<table><tr><th>Atomic number<th>Name<th>Weight</tr>{rows}</table>")
+    assert "atomic_number" in [column.name for column in proposal.columns]
+    proposal = proposed(f"<table><tr><th>#<th>Name<th>Weight</tr>{rows}</table>")
+    assert len(proposal.columns) == 2
 
 
 def test_a_column_has_no_values_of_another_part() -> None:
     quotes = [
-        f"<p class=words>{one}</p>"
-        + (f"<ul><li>heat {at % 5}</li></ul>" if at % 4 else "")
-        + f"<ol><li>Author {at}</li></ol>"
-        for at, one in enumerate(LONG)
+        f"<p class=words>{title}</p>"
+        + (f"<ul><li>heat {number % 5}</li></ul>" if number % 4 else "")
+        + f"<ol><li>Author {number}</li></ol>"
+        for number, title in enumerate(LONG)
     ]
-    found = listed(*quotes)
-    assert values(found, "text") == [f"heat {at % 5}" if at % 4 else None for at in range(12)]
-    assert values(found, "text_2") == [f"Author {at}" for at in range(12)]
+    proposal = listed(*quotes)
+    assert values(proposal, "text") == [
+        f"heat {number % 5}" if number % 4 else None for number in range(12)
+    ]
+    assert values(proposal, "text_2") == [f"Author {number}" for number in range(12)]
 
 
 def test_adverts_of_one_class_more_are_left_out_by_the_whole_class() -> None:
     boxes = [
-        f"<div class=box><h3><a href=/{one}>{one}</a></h3><i>{at}.50 €</i><p>Of {at}</p></div>"
-        + ('<div class="box ad"><img src=/ad.png></div>' if at % 4 == 3 else "")
-        for at, one in enumerate(NAMES)
+        f"<div class=box><h3><a href=/{name}>{name}</a></h3><i>{n}.50 €</i><p>Of {n}</p></div>"
+        + ('<div class="box ad"><img src=/ad.png></div>' if n % 4 == 3 else "")
+        for n, name in enumerate(NAMES)
     ]
-    found = proposed("".join(boxes))
-    assert (found.selector, found.count) == ('div[class="box"]', 12)
+    proposal = proposed("".join(boxes))
+    assert (proposal.selector, proposal.count) == ('div[class="box"]', 12)
 
 
 BADGES = {
@@ -212,18 +225,18 @@ BADGES = {
 @pytest.mark.parametrize("case", BADGES)
 def test_the_title_is_what_differs_and_all_records_have(case: str) -> None:
     records = []
-    for at, one in enumerate(NAMES):
-        badge = "Premiere" if at % 4 else "New"
-        few = f"<h3>Premiere {at}</h3>" if at % 4 == 0 else ""
-        title = BADGES[case].format(one=one, badge=badge, few=few)
-        records.append(f"{title}<i>{at * 7 % 9}.50 €</i>")
-    found = listed(*records)
-    for column in found.columns:
-        if column.name == "title" or column.name in titles(found.columns, found.values):
-            assert values(found, column.name) == list(NAMES)
-    assert len(titles(found.columns, found.values)) == 1
-    assert isinstance(found.key, Key)
-    assert found.key.sure
+    for number, name in enumerate(NAMES):
+        badge = "Premiere" if number % 4 else "New"
+        few = f"<h3>Premiere {number}</h3>" if number % 4 == 0 else ""
+        title = BADGES[case].format(one=name, badge=badge, few=few)
+        records.append(f"{title}<i>{number * 7 % 9}.50 €</i>")
+    proposal = listed(*records)
+    for column in proposal.columns:
+        if column.name == "title" or column.name in titles(proposal.columns, proposal.values):
+            assert values(proposal, column.name) == list(NAMES)
+    assert len(titles(proposal.columns, proposal.values)) == 1
+    assert isinstance(proposal.key, Key)
+    assert proposal.key.sure
 
 
 STRUCK = {
@@ -242,24 +255,24 @@ STRUCK = {
 @pytest.mark.parametrize("case", STRUCK)
 @pytest.mark.parametrize("few", [False, True])
 def test_a_price_with_a_line_through_it_is_called_an_old_one(case: str, *, few: bool) -> None:
-    olds = [at * 7 % 9 + 20 for at in range(12)]
-    news = [at * 5 % 9 + 1 for at in range(12)]
-    found = listed(
+    olds = [number * 7 % 9 + 20 for number in range(12)]
+    news = [number * 5 % 9 + 1 for number in range(12)]
+    proposal = listed(
         *(
-            f"<h3>{one}</h3>"
+            f"<h3>{column}</h3>"
             + (
                 f"<b>{new} €</b>"
-                if few and at % 3 == 0 and case in {"del", "s", "a class", "a style"}
+                if few and number % 3 == 0 and case in {"del", "s", "a class", "a style"}
                 else STRUCK[case].format(old=old, new=new)
             )
-            for at, (one, old, new) in enumerate(zip(NAMES, olds, news, strict=True))
+            for number, (column, old, new) in enumerate(zip(NAMES, olds, news, strict=True))
         )
     )
-    assert values(found, "price") == news
-    (name,) = (one.name for one in found.columns if "old" in one.name.split("_"))
-    old_ones = values(found, name)
+    assert values(proposal, "price") == news
+    (name,) = (column.name for column in proposal.columns if "old" in column.name.split("_"))
+    old_ones = values(proposal, name)
     assert [old for old in old_ones if old is not None] == [
-        old for at, old in enumerate(olds) if old_ones[at] is not None
+        old for number, old in enumerate(olds) if old_ones[number] is not None
     ]
 
 
@@ -277,68 +290,70 @@ SHEETS = {
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_a_price_through_which_the_page_s_own_sheet_draws_a_line_is_an_old_one(sheet: str) -> None:
     records = "".join(
-        f"<li class=hit><h3>{one}</h3><i class=x1>{at * 7 % 9 + 20} €</i> <em>{at * 5 % 9} €</em>"
-        for at, one in enumerate(NAMES)
+        f"<li class=hit><h3>{name}</h3><i class=x1>{n * 7 % 9 + 20} €</i> <em>{n * 5 % 9} €</em>"
+        for n, name in enumerate(NAMES)
     )
-    found = proposed(f"<style>{sheet}</style><ul>{records}</ul>")
-    assert ("old_price" in [column.name for column in found.columns]) is SHEETS[sheet]
+    proposal = proposed(f"<style>{sheet}</style><ul>{records}</ul>")
+    assert ("old_price" in [column.name for column in proposal.columns]) is SHEETS[sheet]
 
 
 def test_a_style_that_draws_no_line_stands_over_a_class_that_says_so() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f"<h3>{one}</h3><b class=old style='text-decoration:none'>{at * 5 % 9} €</b>"
-            for at, one in enumerate(NAMES)
+            f"<h3>{name}</h3><b class=old style='text-decoration:none'>{number * 5 % 9} €</b>"
+            for number, name in enumerate(NAMES)
         )
     )
-    assert not [column.name for column in found.columns if column.name.startswith("old_")]
+    assert not [column.name for column in proposal.columns if column.name.startswith("old_")]
 
 
-def reduced(at: int, note: str = "") -> str:
+def reduced(position: int, note: str = "") -> str:
     """A record with its price, which stands deeper in every third, since that is reduced."""
-    price = f"<span class=lead>{at} €</span>"
-    reduced = f"<div><s>{at * 9 + 31} €</s> {price}</div>"
+    price = f"<span class=lead>{position} €</span>"
+    reduced = f"<div><s>{position * 9 + 31} €</s> {price}</div>"
     return (
-        f"<div class=named><span class=lead>{NAMES[at]}</span>{note}</div>"
-        f"<div class=cost>{price if at % 3 else reduced}</div>"
+        f"<div class=named><span class=lead>{NAMES[position]}</span>{note}</div>"
+        f"<div class=cost>{price if position % 3 else reduced}</div>"
     )
 
 
 def test_a_price_that_stands_deeper_where_it_is_reduced_is_read_in_all_records() -> None:
-    found = listed(*map(reduced, range(12)))
-    assert values(found, "lead") == list(range(12))
-    assert values(found, "old_price") == [at * 9 + 31 if at % 3 == 0 else None for at in range(12)]
+    proposal = listed(*map(reduced, range(12)))
+    assert values(proposal, "lead") == list(range(12))
+    assert values(proposal, "old_price") == [
+        number * 9 + 31 if number % 3 == 0 else None for number in range(12)
+    ]
 
 
 def test_nothing_is_read_anywhere_in_what_may_stand_in_another_part_too() -> None:
     """What comes first in `.cost` is in the fourth record what its note speaks of."""
     points = "<div class=cost><span class=lead>7 points</span></div>"
-    found = listed(*(reduced(at, points if at == 3 else "") for at in range(12)))
-    assert "div.cost span.lead" not in [column.selector for column in found.columns]
+    proposal = listed(*(reduced(number, points if number == 3 else "") for number in range(12)))
+    assert "div.cost span.lead" not in [column.selector for column in proposal.columns]
 
 
 def test_no_column_has_old_prices_of_some_records_and_new_ones_of_others() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f"<h3>{one}</h3>"
-            + (f"<s><span class=sum>{at + 50} €</span></s>" if at % 3 else "")
-            + f"<div><span class=sum>{at} €</span></div>"
-            for at, one in enumerate(NAMES)
+            f"<h3>{name}</h3>"
+            + (f"<s><span class=sum>{number + 50} €</span></s>" if number % 3 else "")
+            + f"<div><span class=sum>{number} €</span></div>"
+            for number, name in enumerate(NAMES)
         )
     )
-    for column in found.columns[1:]:
-        said = [value for value in values(found, column.name) if isinstance(value, int)]
+    for column in proposal.columns[1:]:
+        said = [value for value in values(proposal, column.name) if isinstance(value, int)]
         assert min(said) >= 50 or max(said) < 50, column.name
 
 
 def test_a_title_with_a_line_through_it_stays_a_title() -> None:
-    found = listed(
+    proposal = listed(
         *(
-            f"<h3><a href=/{one}>{f'<s>{one}</s>' if at % 3 else one}</a></h3><i>{at} €</i>"
-            for at, one in enumerate(NAMES)
+            f"<h3><a href=/{name}>{f'<s>{name}</s>' if n % 3 else name}</a></h3><i>{n} €</i>"
+            for n, name in enumerate(NAMES)
         )
     )
-    assert values(found, "title") == list(NAMES)
+    assert values(proposal, "title") == list(NAMES)
 
 
 SHIFTED = {
@@ -354,16 +369,19 @@ SHIFTED = {
 def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case: str) -> None:
     before, parts = SHIFTED[case]
     records = [
-        f"<h3>{one}</h3><ul>{(before if at % 3 == 0 else '') + parts}</ul>".format(at=at, n=at * 7)
-        for at, one in enumerate(NAMES)
+        f"<h3>{name}</h3><ul>{(before if number % 3 == 0 else '') + parts}</ul>".format(
+            at=number, n=number * 7
+        )
+        for number, name in enumerate(NAMES)
     ]
-    found = listed(*records)
-    assert found.shifted
-    for column in found.columns:
-        said = {re.sub(r"\d+", "0", str(value)) for value in values(found, column.name)}
+    proposal = listed(*records)
+    assert proposal.shifted
+    for column in proposal.columns:
+        said = {re.sub(r"\d+", "0", str(value)) for value in values(proposal, column.name)}
         assert len(said) == 1 or column.name == "title", (column.name, said)
     alike = [
-        f"<h3>{one}</h3><ul>{parts.format(at=at, n=at * 7)}</ul>" for at, one in enumerate(NAMES)
+        f"<h3>{name}</h3><ul>{parts.format(at=number, n=number * 7)}</ul>"
+        for number, name in enumerate(NAMES)
     ]
     assert len(listed(*alike).columns) == 3
     assert not listed(*alike).shifted
@@ -371,56 +389,59 @@ def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case:
 
 def test_equal_parts_of_which_some_records_have_more_stay_columns() -> None:
     records = []
-    for at, one in enumerate(NAMES):
-        tags = "".join(f"<li>tag {at * n % 5}</li>" for n in range(2, 4 + at % 2))
-        records.append(f"<h3>{one}</h3><ul>{tags}</ul>")
+    for number, name in enumerate(NAMES):
+        tags = "".join(f"<li>tag {number * n % 5}</li>" for n in range(2, 4 + number % 2))
+        records.append(f"<h3>{name}</h3><ul>{tags}</ul>")
     assert len(listed(*records).columns) == 3
 
 
 def test_a_link_that_a_few_of_many_records_have_elsewhere_is_read_where_it_stands() -> None:
     """Three of 600 have none in their first cell, but one to another record in the second."""
     rows = "".join(
-        f"<tr><td><b>n{at}</b><td>See <a href=/{at - 1}>n{at - 1}</a> for more of it"
-        if at in {151, 333, 475}
-        else f"<tr><td><a href=/{at}>n{at}</a><td>What it does, in {at % 9 + 2} words"
-        + (f", beside <a href=/{at + 1}>n{at + 1}</a>" if at % 5 == 0 else "")
-        for at in range(600)
+        f"<tr><td><b>n{number}</b><td>See <a href=/{number - 1}>n{number - 1}</a> for more of it"
+        if number in {151, 333, 475}
+        else f"<tr><td><a href=/{number}>n{number}</a><td>What it does, in {number % 9 + 2} words"
+        + (f", beside <a href=/{number + 1}>n{number + 1}</a>" if number % 5 == 0 else "")
+        for number in range(600)
     )
-    found = proposed(f"<table>{rows}</table>")
-    (link,) = (at for at, column in enumerate(found.columns) if column.name == "link")
-    assert [row.number - 1 for row in found.rows if row.values[link] is None] == [151, 333, 475]
+    proposal = proposed(f"<table>{rows}</table>")
+    (link,) = (number for number, column in enumerate(proposal.columns) if column.name == "link")
+    assert [row.number - 1 for row in proposal.rows if row.values[link] is None] == [151, 333, 475]
 
 
 def test_the_numbers_of_chapters_among_sections_are_left_out() -> None:
     names = [
-        f"{at // 4 + 1}. {name} at large" if at % 4 == 0 else f"{name} in part {at}"
-        for at, name in enumerate(NAMES * 3)
+        f"{number // 4 + 1}. {name} at large" if number % 4 == 0 else f"{name} in part {number}"
+        for number, name in enumerate(NAMES * 3)
     ]
-    entries = "".join(f"<li><a href=/s{at}>{name}</a>" for at, name in enumerate(names))
-    found = proposed(f"<ul>{entries}</ul>")
-    (title,) = (at for at, column in enumerate(found.columns) if column.read.attribute != "href")
-    assert found.columns[title].read.attribute == "livedata-unnumbered"
-    assert [row.values[title] for row in found.rows][:5] == [
+    entries = "".join(f"<li><a href=/s{number}>{name}</a>" for number, name in enumerate(names))
+    proposal = proposed(f"<ul>{entries}</ul>")
+    (title,) = (
+        number for number, column in enumerate(proposal.columns) if column.read.attribute != "href"
+    )
+    assert proposal.columns[title].read.attribute == "livedata-unnumbered"
+    assert [row.values[title] for row in proposal.rows][:5] == [
         name.removeprefix("1. ").removeprefix("2. ") for name in names[:5]
     ]
 
 
 def test_a_place_at_which_some_records_have_their_link_is_no_column_of_texts() -> None:
     """The second paragraph is what a record says, but its "Read more" where that is missing."""
-    found = listed(
+    proposal = listed(
         *(
-            f"<h3><a href=/{one}>{one}</a></h3><p>Number {at} of them</p>"
-            + ("" if at % 4 == 1 else f"<p>{one} in a word or two, as it is sold</p>")
-            + f"<p><a href=/{one}>Read more of {one[:2]}</a></p>"
-            for at, one in enumerate(NAMES)
+            f"<h3><a href=/{name}>{name}</a></h3><p>Number {number} of them</p>"
+            + ("" if number % 4 == 1 else f"<p>{name} in a word or two, as it is sold</p>")
+            + f"<p><a href=/{name}>Read more of {name[:2]}</a></p>"
+            for number, name in enumerate(NAMES)
         )
     )
     assert not [
         column.name
-        for at, column in enumerate(found.columns)
-        if {str(row.values[at]).startswith("Read more") for row in found.rows} == {True, False}
+        for number, column in enumerate(proposal.columns)
+        if {str(row.values[number]).startswith("Read more") for row in proposal.rows}
+        == {True, False}
     ]
-    assert found.shifted
+    assert proposal.shifted
 
 
 BUTTONS = {
@@ -436,19 +457,21 @@ BUTTONS = {
 
 @pytest.mark.parametrize("case", BUTTONS)
 def test_what_a_button_says_and_leads_to_is_no_column(case: str) -> None:
-    found = listed(
+    proposal = listed(
         *(
             BUTTONS[case].format(
-                at=at, few=at % 4 == 0, say="Add to cart" if at % 4 else "Tell me when it is there"
+                at=number,
+                few=number % 4 == 0,
+                say="Add to cart" if number % 4 else "Tell me when it is there",
             )
-            + f"<h3><a href=/p/{one}>{one}</a></h3><i>{at} €</i>"
-            for at, one in enumerate(NAMES)
+            + f"<h3><a href=/p/{name}>{name}</a></h3><i>{number} €</i>"
+            for number, name in enumerate(NAMES)
         )
     )
     # Which picture it has may say in which state a record is.
-    read = [column.name for column in found.columns if column.attribute != "src"]
+    read = [column.name for column in proposal.columns if column.attribute != "src"]
     assert read == ["title", "link", "price"]
-    assert all("/p/" in str(value) for value in values(found, "link"))
+    assert all("/p/" in str(value) for value in values(proposal, "link"))
 
 
 TOLD = {
@@ -461,14 +484,14 @@ TOLD = {
 
 @pytest.mark.parametrize("case", TOLD)
 def test_what_is_made_like_a_button_and_says_who_a_record_is_stays(case: str) -> None:
-    found = listed(
+    proposal = listed(
         *(
-            TOLD[case].format(at=at, one=one, say="Left" if at % 4 else "Sold out")
-            + f"<p>{one} of steel</p><i>{at} €</i>"
-            for at, one in enumerate(NAMES)
+            TOLD[case].format(at=number, one=name, say="Left" if number % 4 else "Sold out")
+            + f"<p>{name} of steel</p><i>{number} €</i>"
+            for number, name in enumerate(NAMES)
         )
     )
-    assert len({str(value) for value in values(found, "link")}) == 12
-    read = {str(value) for row in found.rows for value in row.values}
+    assert len({str(value) for value in values(proposal, "link")}) == 12
+    read = {str(value) for row in proposal.rows for value in row.values}
     assert case != "a state that looks like a button" or {"Left", "Sold out"} <= read
     assert case != "buttons that say what they load" or "Load Kettle" in read

@@ -10,7 +10,7 @@ from livedata.extraction.page_lines import LONGEST_BODY, pieces
 from livedata.model.research.answers import PageText
 
 LINE = "Acme\t1999"
-LINKS = [(f"Maker {at}", f"http://site.test/{at}") for at in range(200)]
+LINKS = [(f"Maker {number}", f"http://site.test/{number}") for number in range(200)]
 SHORT = PageText("http://site.test/", "http://site.test/", 200, "Makers", LINE, LINKS, "0" * 64, 0)
 
 

@@ -65,8 +65,8 @@ def number_sections(addresses: Sequence[str], page: str) -> bool:
     The first one follows the page that lists them: node264.html, node265.html, node270.html on
     node263.html. Once a section is added above, all of them are those of others.
     """
-    found = [_SECTION.fullmatch(urldefrag(address).url) for address in (page, *addresses)]
-    sections = [section for section in found if section is not None]
+    matches = [_SECTION.fullmatch(urldefrag(address).url) for address in (page, *addresses)]
+    sections = [section for section in matches if section is not None]
     numbers = [int(section["number"]) for section in sections]
     steps = [after - before for before, after in pairwise(numbers)]
     return (

@@ -169,9 +169,9 @@ def counts_along(texts: Sequence[str]) -> bool:
 
 def _begin_with_counts(texts: Sequence[str]) -> bool:
     """Whether numbers that rise from one to the next stand before most: those of chapters."""
-    found = [match[1] for text in texts if (match := _COUNT.match(text)) is not None]
-    numbers = [tuple(map(int, number.split("."))) for number in found]
-    return len(found) > max(2, _MOST * len(texts)) and numbers == sorted(set(numbers))
+    counts = [match[1] for text in texts if (match := _COUNT.match(text)) is not None]
+    numbers = [tuple(map(int, number.split("."))) for number in counts]
+    return len(counts) > max(2, _MOST * len(texts)) and numbers == sorted(set(numbers))
 
 
 def _are_figures(texts: Sequence[str]) -> bool:

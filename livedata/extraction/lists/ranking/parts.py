@@ -89,11 +89,11 @@ def are_items(survey: Survey, inner: Sequence[Sequence[int]]) -> bool:
     sizes = [len(signature) for row in signed for signature in row]
     if cells and sum(sizes) < _RICH * len(sizes):
         return False
-    beside = [_overlap(one, other) for row in signed for one, other in pairwise(row)]
+    beside = [_overlap(left, right) for row in signed for left, right in pairwise(row)]
     across = [
-        _overlap(one, other)
+        _overlap(left, right)
         for row, next_row in pairwise(signed)
-        for one, other in zip(row, next_row, strict=False)
+        for left, right in zip(row, next_row, strict=False)
     ]
     return _mean(across) - _mean(beside) < _PARTS
 
@@ -106,8 +106,8 @@ def _signature(survey: Survey, number: int) -> frozenset[str]:
     return frozenset([f"'{said}'", *(survey.signatures[n].name for n in numbers)])
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
+def _overlap(signature: frozenset[str], other: frozenset[str]) -> float:
+    return len(signature & other) / len(signature | other)
 
 
 def _mean(shares: Sequence[float]) -> float:

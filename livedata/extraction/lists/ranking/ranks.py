@@ -62,19 +62,21 @@ def rank(
     rough = sorted(all_groups, key=lambda group: -_rough(survey, group, weights))[:CANDIDATES]
     ranked = [_ranked(survey, group, weights) for group in rough]
     ranked = _beside(survey, ranked)
-    ranked.sort(key=lambda one: (-one.score, one.group.cost, one.group.selector))
+    ranked.sort(key=lambda each: (-each.score, each.group.cost, each.group.selector))
     kept: list[Ranked] = []
     # Where nothing differs from one to the next there is nothing to read.
-    for one in (one for one in ranked if one.slots):
-        members = set(one.group.members)
-        if not any(_same(survey, members, one, better) for better in kept):
-            kept.append(one)
+    for each in (each for each in ranked if each.slots):
+        members = set(each.group.members)
+        if not any(_same(survey, members, each, better) for better in kept):
+            kept.append(each)
     if menus:
         return kept
     held = contents(survey)
-    kinds = [replace(one, kind=kind_of(survey, held, one)) for one in kept]
+    kinds = [replace(each, kind=kind_of(survey, held, each)) for each in kept]
     # What leads elsewhere or asks for something comes behind what says something.
-    return sorted(kinds, key=lambda one: (one.kind in _BEHIND, -one.score * _LESS.get(one.kind, 1)))
+    return sorted(
+        kinds, key=lambda each: (each.kind in _BEHIND, -each.score * _LESS.get(each.kind, 1))
+    )
 
 
 def _weights(survey: Survey) -> _Weights:
@@ -207,7 +209,8 @@ def _beside(survey: Survey, ranked: Sequence[Ranked]) -> list[Ranked]:
             elif outer.alike > _ALIKE:
                 lessened.add(inner.group)
     return [
-        replace(one, score=one.score * _BESIDE) if one.group in lessened else one for one in ranked
+        replace(each, score=each.score * _BESIDE) if each.group in lessened else each
+        for each in ranked
     ]
 
 
@@ -232,14 +235,14 @@ def _stands_apart(survey: Survey, members: set[int], others: Sequence[int]) -> b
     return bool(rest) and len(within) == 1 and within.isdisjoint(survey.parents[n] for n in rest)
 
 
-def _same(survey: Survey, members: set[int], one: Ranked, better: Ranked) -> bool:
+def _same(survey: Survey, members: set[int], worse: Ranked, better: Ranked) -> bool:
     """Whether a group says nothing new beside a better one: a part of it, or its only wrapper."""
     others = better.group.members
     if members <= set(others):
         return not _stands_apart(survey, members, others)
     if len(members) != len(others):
         return False
-    for outer, inner in ((one.group.members, others), (others, one.group.members)):
+    for outer, inner in ((worse.group.members, others), (others, worse.group.members)):
         if all(len(below) == 1 for below in _within(survey, outer, inner)):
             return True
     return False

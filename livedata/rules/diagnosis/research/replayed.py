@@ -46,9 +46,9 @@ def _rows(
         presence, by = ("missing" if gone else before.presence), (run["id"] if gone else None)
         cells = _cells(recipe, [(cell.value, cell.reason) for cell in before.cells])
         yield RowAtRun(before.key, before.key, presence, before.key, by, cells)
-    for found in outcome.rows:
-        cells = _cells(recipe, [(cell.value, cell.reason) for cell in found.cells])
-        yield RowAtRun(found.key, found.key, "present", found.key, run["id"], cells)
+    for row in outcome.rows:
+        cells = _cells(recipe, [(cell.value, cell.reason) for cell in row.cells])
+        yield RowAtRun(row.key, row.key, "present", row.key, run["id"], cells)
 
 
 def _cells(

@@ -151,7 +151,7 @@ def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
                     "name": record["key"],
                     "url": recorded.page_url(record["page"]) or "",
                     "winnerUrl": recorded.page_url(record["firstPage"]) or "",
-                    "offered": [fields[at] for at in record["differ"]],
+                    "offered": [fields[position] for position in record["differ"]],
                     "merged": [],
                 }
                 for record in facts["duplicateExamples"]
@@ -236,21 +236,21 @@ def _repeated(recorded: RecordedRun) -> list[Finding]:
 def _field_findings(recorded: RecordedRun) -> Iterator[Finding]:
     """The findings of each field, in the order of the source."""
     declared = recorded.source["fields"] if isinstance(recorded.source, dict) else []
-    for at, (field, fact) in enumerate(zip(declared, recorded.facts["fields"], strict=False)):
-        yield from _selected(recorded.facts["pages"], at, field)
+    for position, (field, fact) in enumerate(zip(declared, recorded.facts["fields"], strict=False)):
+        yield from _selected(recorded.facts["pages"], position, field)
         if fact["extractionFailed"]:
-            yield _unreadable(recorded, at, field["name"], fact)
+            yield _unreadable(recorded, position, field["name"], fact)
 
 
-def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
+def _selected(pages: Sequence[PageFact], position: int, field: Any) -> Iterator[Finding]:
     """The finding of a field whose selector did not match on every item, with its worst page."""
     items = sum(page["items"] for page in pages)
-    matched = sum(page["matches"][at] for page in pages)
+    matched = sum(page["matches"][position] for page in pages)
     if matched >= items:
         return
     worst = min(
         (number for number, page in enumerate(pages, 1) if page["items"]),
-        key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
+        key=lambda number: pages[number - 1]["matches"][position] / pages[number - 1]["items"],
     )
     page, read = pages[worst - 1], field["read"]
     params: dict[str, Param] = {
@@ -263,18 +263,18 @@ def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Findin
     if matched == 0:
         yield finding("finding.selector_matched_nothing", worst, **params)
         return
-    params |= {"matched": matched, "here": page["matches"][at], "items_here": page["items"]}
+    params |= {"matched": matched, "here": page["matches"][position], "items_here": page["items"]}
     yield finding("finding.selector_matched_some", worst, **params)
 
 
-def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> Finding:
+def _unreadable(recorded: RecordedRun, position: int, name: str, fact: FieldFact) -> Finding:
     params: dict[str, Param] = {
         "field": name,
         "unreadable": fact["extractionFailed"],
         "cells": fact["populated"] + fact["notFound"] + fact["extractionFailed"],
     }
     for record in recorded.facts.get("offending", []):
-        text = record.get("cells", {}).get(str(at))
+        text = record.get("cells", {}).get(str(position))
         if text is not None:
             page = record["page"]
             params |= {"item": record["item"], "text": text, "address": recorded.page_url(page)}

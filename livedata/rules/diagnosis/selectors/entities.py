@@ -74,8 +74,8 @@ class Items:
         facts = list(trace.facts)
         if field is not None:
             failed = traces.cell_failures(self._recorded, trace.key)
-            facts += [fact for at, fact in failed if at == field]
-            facts = [fact for at, fact in enumerate(facts) if fact not in facts[:at]]
+            facts += [fact for position, fact in failed if position == field]
+            facts = [fact for position, fact in enumerate(facts) if fact not in facts[:position]]
         return facts
 
     def paths(self, trace: ItemTrace) -> list[EntityPath]:

@@ -98,11 +98,11 @@ def cell_failures(recorded: RecordedRun, key: str) -> Iterator[tuple[str, Fact]]
         if record.get("key") != key:
             continue
         place = item_place(recorded, record["page"], record["item"])
-        for at, text in record["cells"].items():
-            field = fields[int(at)]
+        for position, text in record["cells"].items():
+            field = fields[int(position)]
             label = recorded.labels[field]
             yield field, fact("validation", "fact.cell_unreadable", place, label=label, text=text)
-        for field in (fields[at] for at in record["missing"]):
+        for field in (fields[position] for position in record["missing"]):
             label = recorded.labels[field]
             yield field, fact("validation", "fact.required_cell_empty", place, label=label)
 
