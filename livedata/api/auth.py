@@ -61,17 +61,17 @@ class KeyUsageRecorder:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._writing: set[bytes] = set()
+        self._noted: dict[bytes, ids.Micros] = {}
         # In a thread of its own: a request must not wait for the store's write lock.
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="last-use")
 
     def note(self, caller: Caller) -> None:
         """Record that the key is used now, at most once a minute."""
         now = ids.now()
-        recent = caller.last_used_at is not None and now - caller.last_used_at < MINUTE
-        # Requests that arrive before the first write is done must not queue a second one.
-        if not recent and caller.key not in self._writing:
-            self._writing.add(caller.key)
+        # A request may have read its caller before a write of another one was done.
+        last = max(caller.last_used_at or 0, self._noted.get(caller.key, 0))
+        if now - last >= MINUTE:
+            self._noted[caller.key] = now
             self._executor.submit(self._write, caller.key, now)
 
     def close(self) -> None:
@@ -84,5 +84,4 @@ class KeyUsageRecorder:
         except LivedataError as error:
             # The request is answered by now; a lost moment of use harms nobody.
             log.warning("the last use of a key was not kept: %s", type(error).__name__)
-        finally:
-            self._writing.discard(key)
+            self._noted.pop(key, None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.api.auth import KeyUsageRecorder
 from livedata.model.ids import KeyId, Micros
 from livedata.services import accounts, queries
 from livedata.store.database.store import Store
@@ -143,6 +144,22 @@ def test_the_last_use_of_a_key_is_kept_at_most_once_a_minute(
         alice.get("/usage")
     assert len(written) == 1
     assert queries.keys(store)[0]["lastUsedAt"] is not None
+
+
+def test_a_request_that_began_before_the_last_use_was_kept_writes_it_not_again(
+    monkeypatch: pytest.MonkeyPatch, alice: Person, store: Store
+) -> None:
+    written: list[int] = []
+    monkeypatch.setattr(accounts, "used_key", lambda _store, _key, used_at: written.append(used_at))
+    caller = accounts.authenticate(store, alice.key)
+    assert caller is not None
+    recorder = KeyUsageRecorder(store)
+    recorder.note(caller)
+    # Until the first one is written: its thread takes one after the other.
+    recorder._executor.submit(int).result()
+    recorder.note(caller)
+    recorder.close()
+    assert len(written) == 1
 
 
 def test_a_read_does_not_wait_for_the_last_use_to_be_kept(alice: Person, store: Store) -> None:
