@@ -40,7 +40,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.extraction": {"hiding", "lists", "lists.identity", "lists.ranking", "matching"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
-        *("network", "declaration", "changes", "diagnosis", "diagnosis.research"),
+        *("network", "declaration", "changes", "conditions", "diagnosis", "diagnosis.research"),
         *("diagnosis.selectors", "explanation", "research"),
     },
     "livedata.store": {
@@ -113,6 +113,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.research": set(),
     "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
+    "livedata.rules.conditions": set(),
     "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
     "livedata.rules.explanation": {
         *("livedata.rules.network", "livedata.rules.changes", "livedata.rules.diagnosis"),

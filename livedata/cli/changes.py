@@ -17,17 +17,15 @@ from livedata.cli.output.streams import print_json_lines
 from livedata.hints import Subject, hint
 from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
-from livedata.model.row import ChangePage
+from livedata.model.row import REVISION_KINDS, Change, ChangePage
 from livedata.services import feed, queries
+from livedata.services.conditions import RevisionMatcher
 from livedata.services.notices.changes_by_name import ChangesByName
 from livedata.store.database.store import Database
 
 PAGE = 100
 # SQLite tells no other process that something was written, so a follower has to look.
 POLL_SECONDS = 0.5
-
-
-KINDS = ("created", "updated", "missing", "returned", "baseline")
 
 
 @click.command()
@@ -39,7 +37,16 @@ KINDS = ("created", "updated", "missing", "returned", "baseline")
 @click.option("--cursor", metavar="NAME", help="Go on where the reader NAME stopped, and keep it.")
 @click.option("--row", metavar="ROW", help="Only the row of this key or id.")
 @click.option("--field", metavar="COLUMN", help="Only where this column changed.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(REVISION_KINDS), help="Only these kinds."
+)
+@click.option(
+    "--when",
+    metavar="CLAUSE",
+    multiple=True,
+    help="Only where this holds, such as 'price falls by 10%' or 'price < 20', which tells when it "
+    "becomes true; may be repeated: all hold.",
+)
 @click.option("--names", is_flag=True, help="JSON lines by row key and column name, for programs.")
 @common_options
 def changes(
@@ -53,6 +60,7 @@ def changes(
     row: str | None,
     field: str | None,
     kinds: tuple[str, ...],
+    when: tuple[str, ...],
     names: bool,
 ) -> None:
     """Print the history of a dataset, or follow it.
@@ -68,7 +76,7 @@ def changes(
     given = [name for name, value in beginnings.items() if value is not None]
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} both say where to begin; give one.")
-    selection = Selection(dataset, row, field, kinds, limit)
+    selection = Selection(dataset, row, field, kinds, when, limit)
     _print_changes(
         ctx, selection, after=after, since=since, cursor=cursor, follow=follow, by_name=names
     )
@@ -81,11 +89,12 @@ class Selection(NamedTuple):
     row: str | None
     field: str | None
     kinds: Sequence[str]
+    when: Sequence[str]
     limit: int | None
 
 
 class _Revisions(NamedTuple):
-    """The revisions of a dataset, or of one row, column or some kinds, at most `limit`."""
+    """The revisions of a dataset, at most `limit`: all, or those that a person asks for."""
 
     db: Database
     owner: str
@@ -93,6 +102,7 @@ class _Revisions(NamedTuple):
     row_id: RowId | None
     field_id: str | None
     kinds: Sequence[str]
+    matcher: RevisionMatcher | None
     limit: int | None
 
     def pages(self, after: int, *, follow: bool) -> Iterator[tuple[ChangePage, int]]:
@@ -111,8 +121,7 @@ class _Revisions(NamedTuple):
                 # A filter may match nothing up to the end of the drain; the next drain still
                 # begins behind it, and reads nothing twice.
                 after = through if following is None else following
-                if self.kinds:
-                    page["data"] = [c for c in page["data"] if c["kind"] in self.kinds]
+                page["data"] = self._wanted(page["data"])
                 if left is not None:
                     if len(page["data"]) > left:
                         page["data"] = page["data"][:left]
@@ -124,6 +133,19 @@ class _Revisions(NamedTuple):
                 return
             time.sleep(POLL_SECONDS)
 
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether some revisions of a page are not wanted."""
+        return bool(self.kinds) or self.matcher is not None
+
+    def _wanted(self, changes: list[Change]) -> list[Change]:
+        if self.kinds:
+            changes = [change for change in changes if change["kind"] in self.kinds]
+        if self.matcher is not None and changes:
+            with self.db.reading() as reader:
+                changes = self.matcher.of_page(reader, changes)
+        return changes
+
     def _page(self, after: int, through: int | None) -> ChangePage:
         return feed.changes(
             self.db,
@@ -131,7 +153,7 @@ class _Revisions(NamedTuple):
             self.dataset_id,
             after=after,
             through=through,
-            limit=PAGE if self.limit is None or self.kinds else min(PAGE, self.limit),
+            limit=PAGE if self._leaves_out or self.limit is None else min(PAGE, self.limit),
             row_id=self.row_id,
             field_id=self.field_id,
         )
@@ -196,7 +218,12 @@ def _select(db: Database, owner: str, dataset_id: DatasetId, selection: Selectio
     if selection.field is not None:
         columns = queries.dataset(db, owner, dataset_id)["columns"]
         field_id = find_column(columns, selection.field)["id"]
-    return _Revisions(db, owner, dataset_id, row_id, field_id, selection.kinds, selection.limit)
+    matcher = None
+    if selection.when:
+        matcher = RevisionMatcher.parse(db, owner, dataset_id, selection.when)
+    return _Revisions(
+        *(db, owner, dataset_id, row_id, field_id, selection.kinds, matcher, selection.limit)
+    )
 
 
 def _check_cursor_name(name: str) -> None:

@@ -139,7 +139,11 @@ _NOTICE: Table = {
     ),
     "test": (
         "Deliver a message now that says it is a test.",
-        "livedata.cli.notices.test:try_notice",
+        "livedata.cli.notices.test:test_notice",
+    ),
+    "try": (
+        "List what a notice would have told, and tell nobody.",
+        "livedata.cli.notices.try_notice:try_notice",
     ),
     "remove": (
         "Remove a notice, with what still waits to be delivered.",

@@ -149,6 +149,11 @@ def at_option(what: str) -> Callable[[Any], Any]:
     return click.option("--at", "when", metavar="WHEN", help=what)
 
 
+def where_option(what: str) -> Callable[[Any], Any]:
+    """Make ``--where``, which takes a clause of a condition and may be repeated."""
+    return click.option("--where", metavar="CLAUSE", multiple=True, help=what)
+
+
 def _parse_since(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> int | None:

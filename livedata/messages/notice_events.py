@@ -24,6 +24,7 @@ SENTENCES: Mapping[str, Words] = {
     "notice.changes": "{name}: {new} new, {changed} changed, {gone} gone.",
     "notice.changes_below": "{name}: {new} new, {changed} changed, {gone} gone. What the source "
     "says under a hand edit has changed in {covered:row(s)}; {their} cells stay.",
+    "notice.narrowed": "{name}: {matches} of {count:change(s)} {meet} {what}.",
     "notice.failing": f"{{runs:Run(s)}} of {{name}} in a row {{were}} not accepted.{_LAST}",
     "notice.skipped": _skipped,
     "notice.held": "A Run of {name} is held for you to look at: {error}",
@@ -59,6 +60,13 @@ def changes(name: str, new: int, changed: int, gone: int, covered: int) -> str:
     their = "its" if covered == 1 else "their"
     shown = {"new": new, "changed": changed - covered, "gone": gone}
     return sentence("changes_below", name=name, **shown, covered=covered, their=their)
+
+
+def narrowed(name: str, matches: int, count: int, clauses: Sequence[str]) -> str:
+    """What is said of the changes of an accepted Run that a notice asks for, by its clauses."""
+    meet = "meets" if matches == 1 else "meet"
+    what = " and ".join(clauses) if clauses else "what this notice asks for"
+    return sentence("narrowed", name=name, matches=matches, count=count, meet=meet, what=what)
 
 
 def failing(name: str, runs: int, problem: Problem | None, *, held: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 from msgspec import Meta, Struct
 
@@ -21,6 +21,7 @@ MissingReason = Literal["unknown", "not_found", "not_applicable", "extraction_fa
 Origin = Literal["collection", "user", "migration"]
 RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
 
+REVISION_KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
 MAX_NUMBER: Final = 2**53
 """The largest magnitude of a number in a cell: JSON's readers keep larger ones only roughly."""
 MAX_REQUEST_ID: Final = 128

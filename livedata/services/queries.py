@@ -17,6 +17,8 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
+from livedata.rules.conditions.clauses import Condition
+from livedata.services.conditions import newest_rows
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport, report
 from livedata.services.run_view import RunView, viewing
@@ -208,16 +210,25 @@ def rows(
 
 
 def recent_rows(
-    db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int, only: RowFilter = ALL_ROWS
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    limit: int,
+    only: RowFilter = ALL_ROWS,
+    where: Condition | None = None,
 ) -> tuple[list[Row], bool]:
     """At most `limit` current rows for a person, and whether there are more.
 
-    By updatedAt descending; those of one Run in the order of the site.
+    By updatedAt descending; those of one Run in the order of the site. With `where` only those that
+    meet the condition.
     """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
         # One more than asked for tells whether there are more.
-        rows = row_store.recent(reader, dataset_id, fields, limit + 1, only)
+        if where is None:
+            rows = row_store.recent(reader, dataset_id, fields, limit + 1, only)
+        else:
+            rows = newest_rows(reader, dataset_id, fields, where, only, limit + 1)
     return rows[:limit], len(rows) > limit
 
 

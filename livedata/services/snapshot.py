@@ -11,6 +11,8 @@ from msgspec import Struct
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Change, ChangePage, Row
+from livedata.rules.conditions.matching import holds
+from livedata.rules.conditions.parsing import parse_where
 from livedata.services.moments import Moment, find_moment
 from livedata.store import datasets, feed, moments
 from livedata.store import rows as row_store
@@ -32,6 +34,11 @@ class TableSnapshot(Struct, frozen=True):
     columns: Sequence[Column]
     rows: Iterator[Row]
     changes: Iterator[Change]
+
+    def rows_where(self, clauses: Sequence[str]) -> Iterator[Row]:
+        """The rows of which all of these clauses hold. Raises Invalid for a wrong one."""
+        states = parse_where(clauses, self.columns).states
+        return (row for row in self.rows if holds(states, row["rowKey"], row["data"]))
 
 
 @contextmanager

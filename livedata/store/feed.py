@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache, partial
 
 import orjson
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, Micros, RevisionId, RowId, RunId
-from livedata.model.row import Change, RevisionKind
+from livedata.model.ids import (
+    DatasetId,
+    Micros,
+    RevisionId,
+    RowId,
+    RunId,
+    parse_timestamp,
+    raw_id,
+)
+from livedata.model.row import Cells, Change, Presence, RevisionKind, Scalar
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import Fields
+from livedata.store.database.codec import OVERRIDES, VALUES, Fields, load_positions
 from livedata.store.feed_json import ChangeWriter, observations, write_page
 from livedata.store.recipes import schemas
 
@@ -21,6 +30,37 @@ SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.
        v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence
 FROM revisions v
 """
+
+
+# What stood there is kept with the change, else with the revision before it: only then is that one
+# looked up, for none has the id NULL.
+_SHOWN = """
+SELECT v.sequence, v.row_id, v.kind, v.presence, v.changed, v.run_id, v.created_at, v.data, v.was,
+       p.data AS before, v.overrides
+FROM revisions v
+LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
+WHERE v.dataset_id = :dataset AND v.sequence > :after AND v.sequence <= :through
+ORDER BY v.sequence
+"""
+
+
+class ShownRevision(Struct, frozen=True):
+    """A revision without its evidence: the shown cells by field id, and which of them it changed.
+
+    `before` is None for the first revision of a row, `run` for what no Run wrote; `edited` are the
+    fields with a hand edit.
+    """
+
+    sequence: int
+    row: RowId
+    kind: RevisionKind
+    presence: Presence
+    changed: Collection[str]
+    before: Cells | None
+    after: Cells
+    run: RunId | None
+    created_at: Micros
+    edited: Collection[str]
 
 
 class RevisionFilter(Struct, frozen=True):
@@ -140,6 +180,62 @@ def of_run(reader: Reader, dataset: DatasetId, run: RunId) -> tuple[int, int]:
         if first is not None:
             return first, first + count - 1
     return 1, 0
+
+
+def shown(
+    reader: Reader, dataset: DatasetId, fields: Fields, after: int, through: int
+) -> Iterator[ShownRevision]:
+    """The revisions with after < sequence <= through, as conditions look at them."""
+    stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
+    changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
+    for sequence, row, kind, presence, mask, run, created_at, *texts in stored:
+        data, was, previous, overrides = texts
+        cells = dict(zip(fields.ids, VALUES.load(data), strict=False))
+        changed = changed_by(mask)
+        before: Cells | None = None
+        if was is not None:
+            before = {**cells, **dict(zip(changed, VALUES.load(was), strict=True))}
+        elif previous is not None:
+            before = dict(zip(fields.ids, VALUES.load(previous), strict=False))
+        edited = load_positions(OVERRIDES, overrides)
+        covers = [fields.ids[position] for position in edited]
+        yield ShownRevision(
+            *(sequence, row, kind, presence, changed, before, cells, run, created_at, covers)
+        )
+
+
+def shown_of(change: Change) -> ShownRevision:
+    """A revision of a page without its evidence."""
+    run = change["runId"]
+    return ShownRevision(
+        change["sequence"],
+        RowId(raw_id(change["rowId"])),
+        change["kind"],
+        change["presence"],
+        change["changedFieldIds"],
+        change["before"],
+        change["data"],
+        None if run is None else RunId(raw_id(run)),
+        parse_timestamp(change["createdAt"]),
+        change["overrides"].keys(),
+    )
+
+
+def _changed(field_ids: Sequence[str], mask: int) -> list[str]:
+    return [field for position, field in enumerate(field_ids) if mask >> position & 1]
+
+
+def shown_values(reader: Reader, row: RowId, after: int, before: int) -> Iterator[list[Scalar]]:
+    """The values by position that a row showed while it was there, between two sequences."""
+    # By the index of the row: its own history is short beside that of its dataset.
+    stored = reader.each(
+        "SELECT data FROM revisions WHERE row_id = :row AND sequence > :after "
+        "AND sequence < :before AND presence = 'present' ORDER BY sequence",
+        row=row,
+        after=after,
+        before=before,
+    )
+    return (VALUES.load(data) for (data,) in stored)
 
 
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:

@@ -9,13 +9,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
+from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
-from livedata.store.database.codec import NAMES, dump
+from livedata.store.database.codec import CHANGE_FILTER, NAMES, dump
 from livedata.store.database.statements import insert
 
 _COLUMNS = (
     *("id", "owner", "name", "channel", "target", "secret", "kinds", "datasets", "threshold"),
-    *("silent_for", "created_at", "ended_at"),
+    *("silent_for", "change_filter", "created_at", "ended_at"),
 )
 _SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notices n"  # noqa: S608
 _ADD = insert("notices", *_COLUMNS)
@@ -25,7 +26,7 @@ class Subscription(Struct, frozen=True):
     """A wish to be told: of these kinds, by this channel, of all datasets or of some by their ids.
 
     `threshold` is how many Runs in a row fail before that is told, `silent_for` how long nothing
-    may be accepted, in microseconds.
+    may be accepted, in microseconds; `change_filter` says which changes are told, None for all.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Subscription(Struct, frozen=True):
     datasets: Sequence[str] | None
     threshold: int
     silent_for: Micros | None
+    change_filter: ChangeFilter | None = None
 
     def _without_secrets(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -77,6 +79,8 @@ def add(writer: Writer, notice: Notice) -> None:
     values = asdict(notice)
     values["kinds"] = dump(list(notice.kinds))
     values["datasets"] = None if notice.datasets is None else dump(list(notice.datasets))
+    wanted = notice.change_filter
+    values["change_filter"] = None if wanted is None else dump(wanted)
     writer.execute(_ADD, **values)
 
 
@@ -158,4 +162,6 @@ def _notice(row: Row) -> Notice:
     values["kinds"] = NAMES.load(values["kinds"])
     if values["datasets"] is not None:
         values["datasets"] = NAMES.load(values["datasets"])
+    if values["change_filter"] is not None:
+        values["change_filter"] = CHANGE_FILTER.load(values["change_filter"])
     return Notice(**values)

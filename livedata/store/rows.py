@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import orjson
@@ -103,6 +103,15 @@ def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row
     rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
     who = identities(reader, dataset, [row[7] for row in rows])
     return (_row(row, fields, who.get(row[7])) for row in rows)
+
+
+def keys_of(reader: Reader, wanted: Collection[RowId]) -> dict[RowId, str]:
+    """Row id -> the key of the row."""
+    names, named = listed("row", wanted)
+    if not named:
+        return {}
+    sql = f"SELECT id, row_key FROM rows WHERE id IN ({names})"  # noqa: S608  (our names)
+    return dict(reader.rows(sql, **named))
 
 
 def of_ids(

@@ -136,11 +136,7 @@ def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
 
 def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[str, str]:
     """Row id -> what a reader calls the row: the name that research found, else its key."""
-    placed, named = listed("row", map(raw_id, wanted))
-    if not named:
-        return {}
-    sql = f"SELECT id, row_key FROM rows WHERE id IN ({placed})"  # noqa: S608  (our names)
-    keys: dict[bytes, str] = dict(reader.rows(sql, **named))
+    keys = rows.keys_of(reader, [RowId(raw_id(row)) for row in wanted])
     called = aliases(reader, dataset, list(keys.values()))
     return {format_uuid(row): called.get(key, key) for row, key in keys.items()}
 

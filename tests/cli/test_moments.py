@@ -94,7 +94,8 @@ def test_what_is_no_moment_is_told_with_examples(livedata: Shell, args: tuple[st
 def test_filters_of_today_do_not_go_with_a_moment(livedata: Shell) -> None:
     for option in ("--stale", "--unreadable"):
         refused = livedata.error("rows", "list", "shop", "--at", "3", option, code=2)
-        assert "--stale and --unreadable are about the rows as they are, without --at." in refused
+        said = "--stale and --unreadable are about the rows as they are, without --at and --where."
+        assert said in refused
 
 
 @pytest.mark.usefixtures("shop")

@@ -12,10 +12,11 @@ import pytest
 
 from livedata.installation import install_command
 from livedata.model.ids import OwnerName
+from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store import notices
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
-from tests.made import make_dataset, take
+from tests.made import ITEMS, make_dataset, take
 from tests.notices.conftest import add_notice
 from tests.notices.receiver import receiving
 from tests.services.conftest import set_clock, step
@@ -345,3 +346,92 @@ def test_the_acceptance_of_a_held_run_is_delivered_at_once(
     event = orjson.loads(file.read_bytes())
     assert event["data"]["run"]["id"] == run
     assert event["source"].startswith("https://data.example/v1/datasets/")
+
+
+CAT = ("--command", "cat", "--on", "changes")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--when", "prise < 9"), "names 'prise', and there is no such column: is price meant?"),
+        (("--when", "price < 9", "--when", "title"), "names title and does not say"),
+        (("--columns", "prise"), "There is no column 'prise'. There is: sku, title, price"),
+        (("--ignore", "prise"), "There is no column 'prise'. There is: sku, title, price"),
+    ],
+)
+def test_what_no_dataset_has_is_refused(
+    livedata: Shell, store: Store, words: tuple[str, ...], said: str
+) -> None:
+    make_dataset(store)
+    assert said in livedata.error("notice", "add", "deals", *CAT, *words)
+    assert livedata.json("notice", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--on", "failing", "--when", "price < 9"), "are about changes: add them to --on."),
+        (("--columns", "price,,title"), "names of columns, with commas between them: title,price"),
+        (("--kind", "altered"), "'altered' is not one of 'created', 'updated'"),
+    ],
+)
+def test_what_narrows_nothing_is_wrong_usage(
+    livedata: Shell, store: Store, words: tuple[str, ...], said: str
+) -> None:
+    make_dataset(store)
+    assert said in livedata.error("notice", "add", "deals", *CAT, *words, code=2)
+
+
+def test_what_a_notice_tells_alone_is_listed(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    wanted = ("--when", "price < 9", "--kind", "updated", "--columns", "price", "--ignore", "note")
+    livedata("notice", "add", "deals", *CAT, *wanted)
+    (shown,) = livedata.json("notice", "list")
+    assert [shown[key] for key in ("when", "kinds", "columns", "ignore")] == [
+        ["price < 9"],
+        ["updated"],
+        ["price"],
+        ["note"],
+    ]
+    listed = livedata.out("notice", "list")
+    assert "changes of kind updated of price but of note where price < 9" in listed
+
+
+def test_what_a_notice_would_have_told_is_listed_by_day_and_told_to_nobody(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset)
+    take(store, dataset, [{**ITEMS[0], "price": 8}, {**ITEMS[1], "price": 30}, ITEMS[2]])
+    add_notice(store, "deals", kinds=["changes"], change_filter=ChangeFilter(["price < 9"]))
+    add_notice(store, "all", kinds=["changes"])
+    tried = livedata("notice", "try", "deals", "--since", "0")
+    day, *lines = tried.stdout.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", day)
+    assert lines == [
+        "  shop: 1 of 2 changes meets price < 9.",
+        "  - A1 updated: price fell below 9: 10 → 8",
+    ]
+    assert tried.stderr == "1 message of 1 change; nobody was told.\n"
+    assert "  shop: 3 new, 0 changed, 0 gone." in livedata.out(
+        "notice", "try", "all", "--since", "0"
+    )
+    (change,) = livedata.json("notice", "try", "deals", "--since", "3")
+    assert (change["row"], change["changed"]) == ("A1", {"price": {"before": 10, "after": 8}})
+    assert change["matches"] == ["price fell below 9: 10 → 8"]
+    assert livedata("notice", "try", "deals", "--since", "5").stderr == (
+        "0 messages of 0 changes; nobody was told.\n"
+    )
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM outbox") == 0
+
+
+def test_what_cannot_be_tried_is_one_sentence(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    add_notice(store, "ops", kinds=["failing"])
+    assert "tells nothing of changes" in livedata.error("notice", "try", "ops", "--since", "0")
+    add_notice(store, "all")
+    assert "is no moment" in livedata.error("notice", "try", "all", "--since", "spring")
+    assert "did you mean 'ops'?" in livedata.error("notice", "try", "opps", "--since", "0")
+    assert "Missing option '--since'" in livedata.error("notice", "try", "all", code=2)

@@ -105,7 +105,7 @@ def test_all_that_reads_page_by_page_still_reads_everything(
     monkeypatch.setattr(backend, "PAGE_BYTES", 1)
     assert filled.feed() == told
     for limit in (None, 7):
-        revisions = _Revisions(filled.store, "local", filled.id, None, None, (), limit)
+        revisions = _Revisions(filled.store, "local", filled.id, None, None, (), None, limit)
         pages = revisions.pages(0, follow=False)
         assert [change for page, _ in pages for change in page["data"]] == told[:limit]
     shorter = feeds.news(filled.store, filled.id)

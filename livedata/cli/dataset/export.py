@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, at_option, common_options
+from livedata.cli.context import CommandContext, at_option, common_options, where_option
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
 from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
@@ -25,6 +27,15 @@ _WITHOUT_TIMES = {
     "sqlite": "a SQLite file has both already",
     "datapackage": "a data package describes the columns of the dataset alone",
 }
+
+
+class _Wanted(NamedTuple):
+    """Which rows are written, with or without their times: of now, or of then."""
+
+    present: bool
+    times: bool
+    where: Sequence[str]
+    when: str | None
 
 
 @click.command()
@@ -51,6 +62,7 @@ _WITHOUT_TIMES = {
     help="Write observedAt and updatedAt too, in CSV and JSON lines: when a row's page was read "
     "last, and when the row last changed.",
 )
+@where_option("Only rows of which this holds, such as 'price < 20'; may be repeated: all hold.")
 @at_option("The rows as they were then: a moment with its zone, a day, a sequence, a Run's id.")
 @click.option(
     "--archive",
@@ -67,6 +79,7 @@ def export(
     output: Path | None,
     present: bool,
     times: bool,
+    where: tuple[str, ...],
     when: str | None,
     archive: Path | None,
     force: bool,
@@ -82,7 +95,7 @@ def export(
     --force.
     """
     if archive is not None:
-        _check_alone("--archive", "file_format", "output", "present", "times", "when")
+        _check_alone("--archive", "file_format", "output", "present", "times", "where", "when")
         _write_archive(ctx, name, archive, force=force)
         return
     # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
@@ -92,9 +105,12 @@ def export(
         )
     if times and file_format in _WITHOUT_TIMES:
         raise click.UsageError(f"--times is for csv and jsonl: {_WITHOUT_TIMES[file_format]}.")
-    _export_rows(
-        ctx, name, file_format, output, present=present, times=times, when=when, force=force
-    )
+    if where and file_format == "sqlite":
+        raise click.UsageError(
+            "--where is for other formats: a SQLite file has the whole table, for you to ask it."
+        )
+    wanted = _Wanted(present, times, where, when)
+    _export_rows(ctx, name, file_format, output, wanted, force=force)
 
 
 def _check_alone(option: str, *others: str) -> None:
@@ -104,7 +120,7 @@ def _check_alone(option: str, *others: str) -> None:
     if any(context.get_parameter_source(other) is given for other in others):
         raise click.UsageError(
             f"{option} writes the whole dataset: give it without --format, -o, --present, "
-            "--times and --at."
+            "--times, --where and --at."
         )
 
 
@@ -113,10 +129,8 @@ def _export_rows(
     name: str,
     file_format: str,
     output: Path | None,
+    wanted: _Wanted,
     *,
-    present: bool,
-    times: bool,
-    when: str | None,
     force: bool,
 ) -> None:
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
@@ -128,18 +142,19 @@ def _export_rows(
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         dataset = queries.dataset(db, ctx.owner, dataset_id)
         # Rows pass one by one: no table is too large for the memory.
-        with snapshot(db, ctx.owner, dataset_id, when, ctx.settings.timezone) as table:
+        with snapshot(db, ctx.owner, dataset_id, wanted.when, ctx.settings.timezone) as table:
             if file_format == "sqlite" and output is not None:
-                count = write_sqlite(table, output, present=present)
+                count = write_sqlite(table, output, present=wanted.present)
             else:
-                wanted = (row for row in table.rows if not present or row["presence"] == "present")
+                every = table.rows_where(wanted.where)
+                rows = (row for row in every if row["presence"] == "present" or not wanted.present)
                 if file_format == "datapackage" and output is not None:
                     described: Dataset = {**dataset, "columns": [*table.columns]}
-                    count = write_package(wanted, described, output)
+                    count = write_package(rows, described, output)
                 else:
                     as_lines = "jsonl" if ctx.json else file_format
-                    writer = RowWriter(as_lines, table.columns, times=times)
-                    count = writer.write(wanted, output)
+                    writer = RowWriter(as_lines, table.columns, times=wanted.times)
+                    count = writer.write(rows, output)
     print_moment(table.moment)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")

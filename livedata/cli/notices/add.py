@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,7 +17,14 @@ from livedata.cli.output.tables import print_record
 from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_uuid
-from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
+from livedata.model.row import REVISION_KINDS, RevisionKind
+from livedata.rules.declaration.notices import (
+    KINDS,
+    MOST_RUNS,
+    ChangeFilter,
+    parse_kinds,
+    parse_span,
+)
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import subscriptions
@@ -43,6 +50,13 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
         return None if value is None else parse_span(value)
     except Invalid as error:
         raise click.BadParameter(error.message) from None
+
+
+def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in (value or "").split(","))
+    if value is not None and not all(names):
+        raise click.BadParameter("names of columns, with commas between them: title,price")
+    return names if value is not None else ()
 
 
 def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -114,6 +128,31 @@ def _line(place: str, text: str) -> str:
     callback=_span,
     help="silent: if no Run was accepted for so long, such as 12h or 2d.",
 )
+@click.option(
+    "--when",
+    metavar="CLAUSE",
+    multiple=True,
+    help="changes: only where this holds, such as 'price falls by 10%'; may be repeated: all hold.",
+)
+@click.option(
+    "--kind",
+    "only_kinds",
+    multiple=True,
+    type=click.Choice(REVISION_KINDS),
+    help="changes: only of this kind; may be repeated.",
+)
+@click.option(
+    "--columns",
+    metavar="A,B",
+    callback=_names,
+    help="changes: only if one of these columns changed, and of these alone.",
+)
+@click.option(
+    "--ignore",
+    metavar="COL",
+    multiple=True,
+    help="changes: not if only such columns changed; may be repeated.",
+)
 @common_options
 def add(
     ctx: CommandContext,
@@ -125,6 +164,10 @@ def add(
     datasets: Sequence[str],
     threshold: int,
     silent_for: Micros | None,
+    when: tuple[str, ...],
+    only_kinds: tuple[RevisionKind, ...],
+    columns: tuple[str, ...],
+    ignore: tuple[str, ...],
 ) -> None:
     """Add a notice: whom to tell, and of what.
 
@@ -141,18 +184,35 @@ def add(
     An address with a password is better not written here, where other users of this machine
     can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
     """
-    channels = {"webhook": webhook, "command": command, "apprise": apprise}
-    given = {channel: target for channel, target in channels.items() if target is not None}
-    if len(given) != 1:
-        *options, last = [f"--{channel}" for channel in channels]
-        raise click.UsageError(f"Give one of {', '.join(options)} and {last}.")
+    channel, target = _channel({"webhook": webhook, "command": command, "apprise": apprise})
     if kinds is not None and ("silent" in kinds) != (silent_for is not None):
         raise click.UsageError(
             "silent and --silent-for go together: --on silent --silent-for 2d, or neither."
         )
-    ((channel, target),) = given.items()
     told = kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
-    _add(ctx, Subscription(name, channel, target, told, None, threshold, silent_for), datasets)
+    wanted = _change_filter(told, ChangeFilter(when, only_kinds, columns, ignore))
+    subscription = Subscription(name, channel, target, told, None, threshold, silent_for, wanted)
+    _add(ctx, subscription, datasets)
+
+
+def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
+    """The channel that was given, and its target. Raises UsageError for none or several."""
+    given = [(channel, target) for channel, target in channels.items() if target is not None]
+    if len(given) != 1:
+        *options, last = [f"--{channel}" for channel in channels]
+        raise click.UsageError(f"Give one of {', '.join(options)} and {last}.")
+    return given[0]
+
+
+def _change_filter(told: Sequence[str], given: ChangeFilter) -> ChangeFilter | None:
+    """What was given, None if nothing was. Raises UsageError if no changes are told."""
+    if given == ChangeFilter():
+        return None
+    if "changes" not in told:
+        raise click.UsageError(
+            "--when, --kind, --columns and --ignore are about changes: add them to --on."
+        )
+    return given
 
 
 def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from livedata.worker.delivery import courier
 @click.command("test")
 @click.argument("name")
 @common_options
-def try_notice(ctx: CommandContext, name: str) -> None:
+def test_notice(ctx: CommandContext, name: str) -> None:
     """Deliver a message now that says it is a test.
 
     The exit code is 1 if it is not accepted.

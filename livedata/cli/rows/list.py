@@ -16,6 +16,7 @@ from livedata.cli.context import (
     common_options,
     limit_option,
     since_option,
+    where_option,
 )
 from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import on_terminal, print_json, print_message
@@ -27,6 +28,7 @@ from livedata.model.dataset import Column
 from livedata.model.ids import Micros, RowId
 from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowDetail, RowFilter
+from livedata.rules.conditions.parsing import parse_where
 from livedata.services import queries
 from livedata.services.overrides import edited_cells
 from livedata.services.overrides import stale as stale_edits
@@ -51,6 +53,7 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 @click.option(
     "--unreadable", is_flag=True, help="Only cells of which the site's text could not be read."
 )
+@where_option("Only rows of which this holds, such as 'price < 20'; may be repeated: all hold.")
 @at_option("The rows as they were then: a moment with its zone, a day, a sequence, a Run's id.")
 @common_options
 def list_rows(
@@ -61,6 +64,7 @@ def list_rows(
     since: Micros | None,
     stale: bool,
     unreadable: bool,
+    where: tuple[str, ...],
     when: str | None,
 ) -> None:
     """List the rows of dataset D as they are now, or at WHEN, the latest updated first.
@@ -71,9 +75,9 @@ def list_rows(
         raise click.UsageError(
             "--stale lists hand edits: --status, --since and --unreadable do not apply."
         )
-    if when is not None and (stale or unreadable):
+    if (when is not None or where) and (stale or unreadable):
         raise click.UsageError(
-            "--stale and --unreadable are about the rows as they are, without --at."
+            "--stale and --unreadable are about the rows as they are, without --at and --where."
         )
     if stale:
         _list_stale_edits(ctx, dataset, limit)
@@ -82,25 +86,30 @@ def list_rows(
     if unreadable:
         list_unreadable(ctx, dataset, limit, only)
     elif when is not None:
-        _list_rows_at(ctx, dataset, limit, only, when)
+        _list_rows_at(ctx, dataset, limit, only, where, when)
     else:
-        _list_rows(ctx, dataset, limit, only)
+        _list_rows(ctx, dataset, limit, only, where)
 
 
-def _list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
+def _list_rows(
+    ctx: CommandContext, name: str, limit: int, only: RowFilter, where: Sequence[str]
+) -> None:
     with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
-        rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
+        condition = parse_where(where, columns) if where else None
+        rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only, condition)
         edited = {} if ctx.json else edited_cells(db, ctx.owner, dataset_id)
     _print_page(ctx, name, limit, _RowPage(rows, more, columns, edited))
 
 
-def _list_rows_at(ctx: CommandContext, name: str, limit: int, only: RowFilter, when: str) -> None:
+def _list_rows_at(
+    ctx: CommandContext, name: str, limit: int, only: RowFilter, where: Sequence[str], when: str
+) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         with snapshot(db, ctx.owner, dataset_id, when, ctx.settings.timezone) as table:
-            matches = (row for row in table.rows if _matches(row, only))
+            matches = (row for row in table.rows_where(where) if _matches(row, only))
             # As a listing of today: the latest first, those of one Run in the order of the site.
             rows = nlargest(limit + 1, matches, key=itemgetter("updatedAt"))
     print_moment(table.moment)

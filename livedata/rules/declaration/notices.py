@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
+
+from msgspec import Struct
 
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
+from livedata.model.row import RevisionKind
 
 KINDS: Final = ("changes", "failing", "recovered", "silent", "odd")
 """What a notice may tell of."""
@@ -18,6 +22,19 @@ MOST_RUNS: Final = 1000
 _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _LONGEST: Final = 3650 * 86_400
+
+
+class ChangeFilter(Struct, frozen=True):
+    """Which changes a notice tells: those that meet all of these; what is empty leaves out none.
+
+    `when` are the clauses of a condition, `kinds` those of revisions. One of `columns` must have
+    changed, and only these are told; where all that changed is to `ignore`, nothing is.
+    """
+
+    when: Sequence[str] = ()
+    kinds: Sequence[RevisionKind] = ()
+    columns: Sequence[str] = ()
+    ignore: Sequence[str] = ()
 
 
 def parse_kinds(text: str) -> list[str]:

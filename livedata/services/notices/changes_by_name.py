@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
-from livedata.model.ids import DatasetId
-from livedata.model.row import Change, ChangePage
-from livedata.store import recipes
+from livedata.model.ids import DatasetId, format_timestamp, format_uuid
+from livedata.model.row import ChangePage
+from livedata.store import feed, recipes
 from livedata.store.database.backend import Reader
+from livedata.store.feed import ShownRevision
 
 
 def described(line: Mapping[str, Any]) -> Iterator[str]:
@@ -31,6 +33,9 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "(empty)" if value is None else str(value)
+
+
+_timestamp = lru_cache(maxsize=256)(format_timestamp)  # what one Run wrote has its moment
 
 
 class ChangesByName(Struct, frozen=True):
@@ -58,28 +63,37 @@ class ChangesByName(Struct, frozen=True):
             schema["version"]: {column["id"]: column for column in schema["fields"]}
             for schema in page["schemas"]
         }
-        return (self._line(change, schemas[change["schemaVersion"]]) for change in page["data"])
+        return (
+            self.line(feed.shown_of(change), schemas[change["schemaVersion"]])
+            for change in page["data"]
+        )
 
-    def _line(self, change: Change, columns: Mapping[str, Column]) -> dict[str, Any]:
-        before = change["before"] or {}
+    def line(self, revision: ShownRevision, columns: Mapping[str, Column]) -> dict[str, Any]:
+        """The object for a revision, with columns by field id."""
+        before = revision.before or {}
         return {
-            "sequence": change["sequence"],
-            "kind": change["kind"],
-            "row": self._row(change, columns),
-            "at": change["createdAt"],
+            "sequence": revision.sequence,
+            "kind": revision.kind,
+            "row": self._row(revision, columns),
+            "at": _timestamp(revision.created_at),
             "changed": {
                 columns[field]["name"]: {
                     "before": before.get(field),
-                    "after": change["data"].get(field),
+                    "after": revision.after.get(field),
                 }
-                for field in change["changedFieldIds"]
+                for field in revision.changed
             },
         }
 
-    def _row(self, change: Change, columns: Mapping[str, Column]) -> str:
+    def _row(self, revision: ShownRevision, columns: Mapping[str, Column]) -> str:
         """Return the row's key, which no hand edits; a revision has only the row's id."""
         # The declaration names the key columns in their order, which the schema does not keep.
-        cells = {column["name"]: change["data"].get(field) for field, column in columns.items()}
-        parts = [cells.get(name) for name in self.key]
+        named = {
+            column["name"]: revision.after.get(field)
+            for field, column in columns.items()
+            if column["name"] in self.key
+        }
+        parts = [named.get(name) for name in self.key]
+        key = row_key(parts, composite=self.composite) if parts else None
         # A source of another kind declares no identity: then only the id names the row.
-        return (row_key(parts, composite=self.composite) if parts else None) or change["rowId"]
+        return key or format_uuid(revision.row)

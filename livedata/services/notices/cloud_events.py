@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 import orjson
 from msgspec import Struct
@@ -10,12 +12,13 @@ from msgspec import Struct
 from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.ids import DatasetId
-from livedata.model.row import ChangePage
+from livedata.rules.declaration.notices import ChangeFilter
+from livedata.services.notices.change_filters import ChangeRange, told_cells
 from livedata.services.notices.changes_by_name import ChangesByName, described
-from livedata.store import datasets, feed
+from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice
-from livedata.store.outbox import Message
+from livedata.store.outbox import Message, RevisionRange
 
 SOURCE = "/v1/datasets"
 MOST_CHANGES = 100
@@ -37,15 +40,32 @@ def event_of(
     data, window = dict(message.data), message.window
     if window is not None:
         with db.reading() as reader:
-            fields = datasets.ref(reader, notice.owner, dataset).fields
             # Revisions never change, so each try tells the same.
-            part = feed.RevisionFilter(window.after, window.through, MOST_CHANGES)
-            page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, part)))
-            data["changes"] = list(ChangesByName.of(reader, dataset).lines(page))
-        data["moreChanges"] = window.through - window.after - len(data["changes"])
+            told = _told(reader, notice, dataset, window, data.get("matches"))
+            data["changes"] = list(islice(told, MOST_CHANGES))
+        count = window.through - window.after
+        data["moreChanges"] = len(data.pop("matches", range(count))) - len(data["changes"])
     source = f"{public_url}{SOURCE}/{ids.format_uuid(dataset)}"
     time = ids.format_timestamp(message.created_at)
     return _event(ids.format_uuid(message.id), source, message.kind, time, data)
+
+
+def _told(
+    reader: Reader,
+    notice: Notice,
+    dataset: DatasetId,
+    window: RevisionRange,
+    matches: Mapping[str, Sequence[str]] | None,
+) -> Iterator[dict[str, Any]]:
+    """The changes of a message by name; of one that tells some alone these, and why."""
+    names = ChangesByName.of(reader, dataset)
+    for page in ChangeRange(notice.owner, dataset, window).pages(reader, MOST_CHANGES):
+        for line in names.lines(page):
+            if matches is None:
+                yield line
+            elif (sentences := matches.get(str(line["sequence"]))) is not None:
+                wanted = notice.change_filter or ChangeFilter()
+                yield {**told_cells(line, wanted), "matches": sentences}
 
 
 def trial_event(notice: Notice, public_url: str) -> CloudEvent:
@@ -73,12 +93,13 @@ def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) ->
 
 def _text(data: dict[str, Any]) -> str:
     """What a person reads: the sentence, and a line for each change."""
-    lines = [data["sentence"], *map(_line, data.get("changes", ()))]
+    lines = [data["sentence"], *map(change_line, data.get("changes", ()))]
     if more := data.get("moreChanges"):
         lines.append(f"and {more} more")
     return "\n".join(lines)
 
 
-def _line(change: dict[str, Any]) -> str:
-    cells = ", ".join(described(change))
+def change_line(change: Mapping[str, Any]) -> str:
+    """A change by name as a line for people: with what it meets, where it was asked for that."""
+    cells = ", ".join(change.get("matches") or described(change))
     return f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")

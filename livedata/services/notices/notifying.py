@@ -17,6 +17,7 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services.commit import RunOutcome
+from livedata.services.notices.change_filters import ChangeRange, narrowed
 from livedata.store import accounts, datasets, notices, outbox, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
@@ -118,6 +119,17 @@ def _tell_notice(
     outbox.keep(writer, notice.id, dataset.dataset, after)
     for event in told:
         data = {**about, "sentence": event.sentence}
+        if event.window is not None and notice.change_filter is not None:
+            wanted = ChangeRange(dataset.owner, dataset.dataset, event.window)
+            matches = {
+                str(match.revision.sequence): match.sentences
+                for match in wanted.matches(writer, notice.change_filter)
+            }
+            if not matches:
+                continue
+            count = event.window.through - event.window.after
+            told_of = narrowed(dataset.name, notice.change_filter, len(matches), count)
+            data |= {"sentence": told_of, "matches": matches}
         outbox.put(writer, notice.id, dataset.dataset, event.kind, data, event.window, now)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from livedata.messages.deliveries import masked
 from livedata.model import ids
-from livedata.rules.declaration.notices import format_span
+from livedata.rules.declaration.notices import ChangeFilter, format_span
 from livedata.store.notices import Notice
 
 
@@ -23,6 +23,7 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
         else [{"id": key, "name": names.get(key)} for key in notice.datasets],
         "after": notice.threshold,
         "silentFor": _silent_for(notice),
+        **_filter_as_json(notice.change_filter or ChangeFilter()),
         "createdAt": ids.format_timestamp(notice.created_at),
         "endedAt": ids.format_optional_timestamp(notice.ended_at),
     }
@@ -42,8 +43,33 @@ def shown_target(notice: Notice) -> str:
 
 def told_of(notice: Notice) -> str:
     """Of what it tells, with how many Runs and how long, as they are given to `notice add`."""
-    details = {"failing": f" after {notice.threshold}", "silent": f" for {_silent_for(notice)}"}
+    details = {
+        "changes": _filter_in_words(notice.change_filter or ChangeFilter()),
+        "failing": f" after {notice.threshold}",
+        "silent": f" for {_silent_for(notice)}",
+    }
     return ", ".join(f"{kind}{details.get(kind, '')}" for kind in notice.kinds)
+
+
+def _filter_as_json(wanted: ChangeFilter) -> dict[str, object]:
+    return {
+        "when": [*wanted.when],
+        "kinds": [*wanted.kinds],
+        "columns": [*wanted.columns],
+        "ignore": [*wanted.ignore],
+    }
+
+
+def _filter_in_words(wanted: ChangeFilter) -> str:
+    """What narrows the changes, behind the word itself."""
+    return "".join(
+        [
+            f" of kind {' or '.join(wanted.kinds)}" if wanted.kinds else "",
+            f" of {' or '.join(wanted.columns)}" if wanted.columns else "",
+            f" but of {' and '.join(wanted.ignore)}" if wanted.ignore else "",
+            f" where {' and '.join(wanted.when)}" if wanted.when else "",
+        ]
+    )
 
 
 def _silent_for(notice: Notice) -> str | None:

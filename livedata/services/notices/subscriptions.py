@@ -15,6 +15,7 @@ from livedata.model.errors import Conflict, Invalid, NameTaken, NotFound
 from livedata.model.ids import Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
+from livedata.services.notices.change_filters import check_filter
 from livedata.store import accounts, datasets, notices
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
@@ -30,8 +31,8 @@ def add(
 ) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
-    A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed,
-    NameTaken, and Conflict if the owner has too many.
+    A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed and
+    for a condition or a column that is wrong, NameTaken, and Conflict if the owner has too many.
     """
     name = subscription.name
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
@@ -45,6 +46,7 @@ def add(
                 raise Conflict(
                     f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
                 )
+            _check_filter(writer, owner, subscription)
             notice = _notice(owner, subscription, writer.now())
             notices.add(writer, notice)
     except AlreadyThere as error:
@@ -108,6 +110,20 @@ def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     listed_names = ", ".join([*every][:5]) or "none yet"
     hint = f"; did you mean {near!r}?" if near else f". There is: {listed_names}."
     raise NotFound(f"There is no notice {name!r}{hint}")
+
+
+def _check_filter(reader: Reader, owner: OwnerName, subscription: Subscription) -> None:
+    """Raise Invalid for what fits no dataset, or not one of those that are named."""
+    if subscription.change_filter is None:
+        return
+    named = subscription.datasets
+    keys = [key for key, _ in datasets.all_names(reader, owner)]
+    tables = [
+        [*datasets.ref(reader, owner, key).fields.columns.values()]
+        for key in keys
+        if named is None or ids.format_uuid(key) in named
+    ]
+    check_filter(subscription.change_filter, tables, all_of=named is not None)
 
 
 def _notice(owner: OwnerName, subscription: Subscription, now: Micros) -> Notice:

@@ -20,6 +20,7 @@ from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue
+from livedata.rules.declaration.notices import ChangeFilter
 
 T = TypeVar("T")
 # A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
@@ -81,6 +82,7 @@ EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](
 )
 HARVEST = JsonColumn[list[PageRead]](list[PageRead])
 NAMES = JsonColumn[list[str]](list[str], flat=True)
+CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 TOLD = JsonColumn[dict[str, Any]](dict[str, Any])
 ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]], flat=True)
 

@@ -282,6 +282,7 @@ TABLES = (
         json={
             "kinds": "livedata.store.database.codec:NAMES",
             "datasets": "livedata.store.database.codec:NAMES",
+            "change_filter": "livedata.store.database.codec:CHANGE_FILTER",
         },
         moments=("created_at", "ended_at"),
         unique=("owner,name",),

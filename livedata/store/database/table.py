@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0019"
+VERSION = "0020"
 """The newest migration."""
 
 

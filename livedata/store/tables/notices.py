@@ -26,6 +26,7 @@ class NoticeRecord(SQLModel, table=True):
     silent_for: int | None = big()
     created_at: int = moment()
     ended_at: int | None = moment()  # its receiver said: no more
+    change_filter: str | None = json(codec.CHANGE_FILTER)  # None: of all changes
 
 
 class NoticeStreamRecord(SQLModel, table=True):

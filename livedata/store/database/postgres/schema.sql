@@ -420,6 +420,7 @@ CREATE TABLE notices (
 	silent_for BIGINT,
 	created_at BIGINT NOT NULL,
 	ended_at BIGINT,
+	change_filter TEXT COLLATE "C",
 	CONSTRAINT pk_notices PRIMARY KEY (id),
 	CONSTRAINT uq_notices_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_notices_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)

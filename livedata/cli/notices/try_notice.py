@@ -1,0 +1,54 @@
+"""``notice try``: what a notice would have told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import click
+
+from livedata.cli.context import CommandContext, common_options
+from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
+from livedata.messages.templates import plural
+from livedata.model.ids import format_timestamp
+from livedata.services.notices import subscriptions
+from livedata.services.notices.cloud_events import MOST_CHANGES, change_line
+from livedata.services.notices.trying import TriedMessage, tried
+
+
+@click.command("try")
+@click.argument("name")
+@click.option(
+    "--since",
+    metavar="WHEN",
+    required=True,
+    help="What came after it: a moment with its zone, a day, a sequence, a Run's id.",
+)
+@common_options
+def try_notice(ctx: CommandContext, name: str, since: str) -> None:
+    """List what a notice would have told, and tell nobody.
+
+    By day, what the accepted Runs after WHEN changed. Hand edits are told by no notice.
+
+    --json is an array of the changes, as `changes --names` has them, with what each meets.
+    """
+    with ctx.reading() as db:
+        notice = subscriptions.find(db, ctx.owner, name)
+        messages = list(tried(db, notice, since, ctx.settings.timezone))
+    if ctx.json:
+        print_json([change for message in messages for change in message.changes])
+        return
+    for day, of_day in groupby(messages, key=lambda message: format_timestamp(message.at)[:10]):
+        print_text("\n".join([day, *(f"  {line}" for each in of_day for line in _lines(each))]))
+    count = sum(len(message.changes) for message in messages)
+    print_message(
+        f"{plural(len(messages), 'message')} of {plural(count, 'change')}; nobody was told."
+    )
+
+
+def _lines(message: TriedMessage) -> Iterator[str]:
+    """A message as it would have been read."""
+    yield escape_controls(message.sentence)
+    yield from (escape_controls(change_line(each)) for each in message.changes[:MOST_CHANGES])
+    if (more := len(message.changes) - MOST_CHANGES) > 0:
+        yield f"and {more} more"

@@ -1,0 +1,126 @@
+"""Which rows and which revisions of a dataset meet a condition (rules 16)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import partial
+from heapq import nsmallest
+from itertools import islice
+from typing import Final
+
+from livedata.model.ids import DatasetId, OwnerName, RowId
+from livedata.model.row import Change, Row, RowFilter
+from livedata.rules.conditions.clauses import Condition, Shown
+from livedata.rules.conditions.matching import (
+    ClauseMatch,
+    RevisionState,
+    ShownNumbers,
+    holds,
+    match_revision,
+)
+from livedata.rules.conditions.parsing import parse_when
+from livedata.store import datasets, feed, rows
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields
+from livedata.store.database.store import Database
+from livedata.store.feed import ShownRevision
+from livedata.store.shown_rows import CandidateRow, candidates
+
+_TOGETHER: Final = 500
+"""So many revisions share the question for the keys of their rows."""
+
+
+def newest_rows(
+    reader: Reader,
+    dataset: DatasetId,
+    fields: Fields,
+    where: Condition,
+    only: RowFilter,
+    limit: int,
+) -> list[Row]:
+    """At most `limit` rows that meet a condition: the latest updated first.
+
+    Those of one Run stand in the order of the site. All rows are looked at, none of them held.
+    """
+    positions = {
+        clause.field: fields.positions[clause.field]
+        for clause in where.states
+        if clause.field is not None
+    }
+    matching = (
+        row
+        for row in candidates(reader, dataset, only)
+        if holds(where.states, row.key, _shown(row, positions))
+    )
+    newest = nsmallest(limit, matching, key=lambda row: (-row.updated_at, row.id))
+    return rows.of_ids(reader, dataset, fields, [row.id for row in newest])
+
+
+def _shown(row: CandidateRow, positions: dict[str, int]) -> Shown:
+    values = row.values
+    # A row may be older than the last columns.
+    return {field: values[place] for field, place in positions.items() if place < len(values)}
+
+
+class RevisionMatcher:
+    """Finds the revisions of a dataset that meet a condition, from page to page of its history."""
+
+    def __init__(self, fields: Fields, condition: Condition) -> None:
+        self._positions = fields.positions
+        self._condition = condition
+        self._numbers: dict[tuple[RowId, str], ShownNumbers] = defaultdict(ShownNumbers)
+
+    @classmethod
+    def parse(
+        cls, db: Database, owner: OwnerName, dataset: DatasetId, clauses: Sequence[str]
+    ) -> RevisionMatcher:
+        """Read a condition on the history of a dataset.
+
+        Raises NotFound, and Invalid for a wrong clause.
+        """
+        with db.reading() as reader:
+            fields = datasets.ref(reader, owner, dataset).fields
+        return cls(fields, parse_when(clauses, [*fields.columns.values()]))
+
+    def matches(
+        self, reader: Reader, revisions: Iterable[ShownRevision]
+    ) -> Iterator[tuple[ShownRevision, list[ClauseMatch]]]:
+        """The revisions among these that meet the condition, each with how it does."""
+        remaining = iter(revisions)
+        # Some at a time: a history need not fit into memory.
+        while together := list(islice(remaining, _TOGETHER)):
+            asked = {revision.row for revision in together} if self._condition.asks_for_key else ()
+            keys = rows.keys_of(reader, asked)
+            for revision in together:
+                key = keys.get(revision.row, "")
+                state = RevisionState(
+                    revision.kind, revision.presence, key, revision.before, revision.after
+                )
+                outdoes = partial(self._outdoes, reader, revision)
+                match = match_revision(self._condition, state, outdoes)
+                if match is not None:
+                    yield revision, match
+
+    def of_page(self, reader: Reader, changes: Sequence[Change]) -> list[Change]:
+        """The changes of a page of the feed that meet the condition."""
+        sequences = {
+            revision.sequence for revision, _ in self.matches(reader, map(feed.shown_of, changes))
+        }
+        return [change for change in changes if change["sequence"] in sequences]
+
+    def _outdoes(
+        self, reader: Reader, revision: ShownRevision, field: str, number: Decimal, low: bool
+    ) -> bool:
+        numbers = self._numbers[revision.row, field]
+        # Most numbers are no record, which what is known already says: the history of a row is
+        # read once, however many of its revisions are looked at.
+        if not numbers.are_reached(number, low=low):
+            position = self._positions[field]
+            after, before = numbers.through, revision.sequence
+            for values in feed.shown_values(reader, revision.row, after, before):
+                if position < len(values):
+                    numbers.add(values[position])
+            numbers.through = before - 1
+        return numbers.are_outdone(number, low=low)

@@ -1,0 +1,93 @@
+"""What a notice would have told of the changes that are recorded (rules 13.9); nobody is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from livedata.messages import notice_events
+from livedata.model import ids
+from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId, Micros
+from livedata.rules.declaration.notices import ChangeFilter
+from livedata.services.moments import find_moment
+from livedata.services.notices.change_filters import (
+    ChangeRange,
+    MatchedRevision,
+    narrowed,
+    told_cells,
+)
+from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.store import datasets, feed
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.notices import Notice
+from livedata.store.outbox import RevisionRange
+
+Line = dict[str, Any]
+
+
+class TriedMessage(NamedTuple):
+    """A message that an accepted Run would have caused: when, what it says, and its changes.
+
+    The changes are as ``changes --names`` has them, each with what it meets.
+    """
+
+    at: Micros
+    sentence: str
+    changes: Sequence[Line]
+
+
+def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[TriedMessage]:
+    """The messages about changes after WHEN, by dataset and Run.
+
+    Raises Invalid if the notice tells nothing of changes, or `since` is no moment of its datasets.
+    """
+    if "changes" not in notice.kinds:
+        raise Invalid(f"The notice {notice.name} tells nothing of changes.")
+    with db.reading() as reader:
+        for key, name in datasets.all_names(reader, notice.owner):
+            if notice.datasets is None or ids.format_uuid(key) in notice.datasets:
+                dataset = datasets.ref(reader, notice.owner, key)
+                after = find_moment(reader, dataset, since, zone).sequence
+                window = RevisionRange(after, dataset.head)
+                yield from _of_dataset(reader, notice, key, name, window)
+
+
+def _of_dataset(
+    reader: Reader, notice: Notice, dataset: DatasetId, name: str, window: RevisionRange
+) -> Iterator[TriedMessage]:
+    wanted = notice.change_filter or ChangeFilter()
+    columns = datasets.ref(reader, notice.owner, dataset).fields.columns
+    matches = ChangeRange(notice.owner, dataset, window).matches(reader, wanted)
+    # A notice is told at the end of Runs: of hand edits, and of what an archive brought, never.
+    of_runs = (match for match in matches if match.revision.run is not None)
+    names = ChangesByName.of(reader, dataset)
+    for run, group in groupby(of_runs, key=lambda match: match.revision.run):
+        told = [*group]
+        if run is None:
+            continue
+        if notice.change_filter is None:
+            sentence = _deltas(name, told)
+        else:
+            first, last = feed.of_run(reader, dataset, run)
+            sentence = narrowed(name, wanted, len(told), last - first + 1)
+        lines = (names.line(revision, columns) for revision, _ in told)
+        changes = [
+            {**told_cells(line, wanted), "matches": match.sentences}
+            for line, match in zip(lines, told, strict=True)
+        ]
+        yield TriedMessage(told[0].revision.created_at, sentence, changes)
+
+
+def _deltas(name: str, told: Sequence[MatchedRevision]) -> str:
+    """What a notice of all changes says of a Run."""
+    kinds = Counter(revision.kind for revision, _ in told)
+    covered = sum(
+        revision.kind == "updated" and set(revision.changed).issubset(revision.edited)
+        for revision, _ in told
+    )
+    changed = kinds["updated"] + kinds["returned"]
+    return notice_events.changes(name, kinds["created"], changed, kinds["missing"], covered)
