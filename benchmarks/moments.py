@@ -1,14 +1,15 @@
-"""Goal 51: a table at another moment of a long history.
+"""Goals 51 and 52: a table at another moment of a long history, and what a notice would have told.
 
 python -m benchmarks.moments [-n 15] [--changes 1000000] [--folder FOLDER]
 
 A table of 1000 rows is read as it is, and as it was at moments all over its history; `diff` is
-measured beside it.
+measured beside it. `notice try` reads the last 100,000 changes by conditions of each kind.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,15 @@ from benchmarks.history import OWNER, build
 from benchmarks.past import ROWS
 from benchmarks.stage import STORE, argument_parser
 from benchmarks.within import cpu, in_turn, url_of
-from livedata.model.ids import DatasetId
+from livedata.model.ids import DatasetId, NoticeId, OwnerName, format_uuid, new_id, now
+from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services import feed, moments, queries
+from livedata.services.notices.trying import tried
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Database
+from livedata.store.notices import Notice
+
+TRIED = 100_000
 
 
 def measure(db: Database, dataset: DatasetId, n: int, report: Report) -> None:
@@ -38,6 +44,39 @@ def measure(db: Database, dataset: DatasetId, n: int, report: Report) -> None:
         report.figure(51, ratio, detail)
     spent = cpu(lambda: moments.diff(db, OWNER, dataset, str(ROWS), None, "UTC"))
     report.note(f"the difference of {head - ROWS:,} changes: {spent * 1000:.1f} ms")
+
+
+FILTERS: Mapping[str, ChangeFilter | None] = {
+    "all changes": None,
+    "price < 20": ChangeFilter(["price < 20"]),
+    "price falls by 10%": ChangeFilter(["price falls by 10%"]),
+    "price reaches a new low": ChangeFilter(["price reaches a new low"]),
+    "of the column price": ChangeFilter(columns=["price"]),
+}
+
+
+def measure_notices(db: Database, dataset: DatasetId, report: Report) -> None:
+    """What notices of each kind would have told of the last changes."""
+    head = feed.head(db, OWNER, dataset)
+    since = max(0, head - TRIED)
+    for name, wanted in FILTERS.items():
+        notice = _notice(dataset, wanted)
+        spent = min(cpu(partial(_try, db, notice, str(since))) for _ in range(3))
+        report.figure(52, spent, f"{name}, {head - since:,} changes")
+
+
+def _notice(dataset: DatasetId, wanted: ChangeFilter | None) -> Notice:
+    return Notice(
+        *("tried", "command", "cat", ["changes"], [format_uuid(dataset)], 2, None, wanted),
+        id=NoticeId(new_id()),
+        owner=OwnerName(OWNER),
+        secret=None,
+        created_at=now(),
+    )
+
+
+def _try(db: Database, notice: Notice, since: str) -> None:
+    assert list(tried(db, notice, since, "UTC"))
 
 
 def _read(db: Database, dataset: DatasetId, when: str | None) -> None:
@@ -60,7 +99,9 @@ def main() -> None:
         if not store.exists():
             build(store, options.changes)
         db = stack.enter_context(closing(Database(url_of(store))))
-        measure(db, queries.find_dataset(db, OWNER, "history"), options.n, report)
+        dataset = queries.find_dataset(db, OWNER, "history")
+        measure(db, dataset, options.n, report)
+        measure_notices(db, dataset, report)
     sys.exit(report.over)
 
 

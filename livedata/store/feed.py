@@ -188,17 +188,19 @@ def shown(
     """The revisions with after < sequence <= through, as conditions look at them."""
     stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
     changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
+    load, field_ids = VALUES.load, fields.ids
     for sequence, row, kind, presence, mask, run, created_at, *texts in stored:
         data, was, previous, overrides = texts
-        cells = dict(zip(fields.ids, VALUES.load(data), strict=False))
+        cells = dict(zip(field_ids, load(data), strict=False))
         changed = changed_by(mask)
         before: Cells | None = None
         if was is not None:
-            before = {**cells, **dict(zip(changed, VALUES.load(was), strict=True))}
+            before = cells.copy()
+            before.update(zip(changed, load(was), strict=True))
         elif previous is not None:
-            before = dict(zip(fields.ids, VALUES.load(previous), strict=False))
-        edited = load_positions(OVERRIDES, overrides)
-        covers = [fields.ids[position] for position in edited]
+            before = dict(zip(field_ids, load(previous), strict=False))
+        edited = load_positions(OVERRIDES, overrides) if overrides else ()
+        covers = [field_ids[position] for position in edited] if edited else ()
         yield ShownRevision(
             *(sequence, row, kind, presence, changed, before, cells, run, created_at, covers)
         )

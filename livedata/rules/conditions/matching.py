@@ -84,17 +84,20 @@ def match_revision(
     `outdoes` is only asked where a clause is about the lowest or highest value, and last.
     """
     event = _EVENTS.get(revision.kind)
-    if revision.kind == "baseline" or any(clause.event != event for clause in condition.rows):
+    if revision.kind == "baseline":
+        return None
+    if condition.rows and any(clause.event != event for clause in condition.rows):
         return None
     # Of a row that is gone, or of an edit of one, nothing is said but that it is gone.
     if revision.presence == "missing" and not condition.rows:
         return None
-    if not holds(condition.states, revision.key, revision.after):
+    if condition.states and not holds(condition.states, revision.key, revision.after):
         return None
     if not condition.is_of_changes and not _becomes_true(condition, revision, event):
         return None
-    if not all(_has_changed(clause, revision, outdoes) for clause in condition.changes):
-        return None
+    for change in condition.changes:
+        if not _has_changed(change, revision, outdoes):
+            return None
     return list(_matches(condition, revision))
 
 
@@ -148,10 +151,10 @@ def _has_changed(clause: ChangeClause, revision: RevisionState, outdoes: Outdoes
     if revision.before is None:
         return False
     before, after = revision.before.get(clause.field), revision.after.get(clause.field)
-    if clause.operator == "changes":
+    if before == after or clause.operator == "changes":
         return before != after
     old, new = as_decimal(before), as_decimal(after)
-    if new is None or before == after:
+    if new is None:
         return False
     if clause.operator in {"falls", "rises"}:
         sign = 1 if clause.operator == "rises" else -1

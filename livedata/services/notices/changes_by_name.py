@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, format_timestamp, format_uuid
-from livedata.model.row import ChangePage
-from livedata.store import feed, recipes
+from livedata.model.row import Cells, ChangePage, Scalar
+from livedata.store import recipes
 from livedata.store.database.backend import Reader
 from livedata.store.feed import ShownRevision
 
@@ -63,37 +63,50 @@ class ChangesByName(Struct, frozen=True):
             schema["version"]: {column["id"]: column for column in schema["fields"]}
             for schema in page["schemas"]
         }
-        return (
-            self.line(feed.shown_of(change), schemas[change["schemaVersion"]])
-            for change in page["data"]
-        )
+        for change in page["data"]:
+            columns = schemas[change["schemaVersion"]]
+            after = change["data"]
+            yield {
+                "sequence": change["sequence"],
+                "kind": change["kind"],
+                "row": self._row(after, columns) or change["rowId"],
+                "at": change["createdAt"],
+                "changed": _cells(
+                    change["changedFieldIds"], change["before"], change["data"], columns
+                ),
+            }
 
     def line(self, revision: ShownRevision, columns: Mapping[str, Column]) -> dict[str, Any]:
         """The object for a revision, with columns by field id."""
-        before = revision.before or {}
         return {
             "sequence": revision.sequence,
             "kind": revision.kind,
-            "row": self._row(revision, columns),
+            "row": self._row(revision.after, columns) or format_uuid(revision.row),
             "at": _timestamp(revision.created_at),
-            "changed": {
-                columns[field]["name"]: {
-                    "before": before.get(field),
-                    "after": revision.after.get(field),
-                }
-                for field in revision.changed
-            },
+            "changed": _cells(revision.changed, revision.before, revision.after, columns),
         }
 
-    def _row(self, revision: ShownRevision, columns: Mapping[str, Column]) -> str:
-        """Return the row's key, which no hand edits; a revision has only the row's id."""
+    def _row(self, cells: Cells, columns: Mapping[str, Column]) -> str | None:
+        """The row's key, which no hand edits: a revision has only the row's id.
+
+        None if a source of another kind declares no identity.
+        """
         # The declaration names the key columns in their order, which the schema does not keep.
         named = {
-            column["name"]: revision.after.get(field)
+            column["name"]: cells.get(field)
             for field, column in columns.items()
             if column["name"] in self.key
         }
         parts = [named.get(name) for name in self.key]
-        key = row_key(parts, composite=self.composite) if parts else None
-        # A source of another kind declares no identity: then only the id names the row.
-        return key or format_uuid(revision.row)
+        return row_key(parts, composite=self.composite) if parts else None
+
+
+def _cells(
+    changed: Iterable[str], before: Cells | None, after: Cells, columns: Mapping[str, Column]
+) -> dict[str, dict[str, Scalar]]:
+    """The changed cells by name, with both values."""
+    old = before or {}
+    return {
+        columns[field]["name"]: {"before": old.get(field), "after": after.get(field)}
+        for field in changed
+    }
