@@ -209,6 +209,7 @@ _EXTRAS: Final[Mapping[str, str]] = {
     "install_browser_support": "browser",
     "install_research": "research",
     "install_notify": "notify",
+    "install_tables": "tables",
     "install_postgres": "postgres",
     "install_metrics": "metrics",
 }

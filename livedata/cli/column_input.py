@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from livedata.model.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -32,6 +34,16 @@ def find_column(columns: Sequence[Column], given: str) -> Column:
 
 def _is_end(text: str, ident: str) -> bool:
     return ident.startswith(text) or ident.endswith(text)
+
+
+def parse_names(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """The names of columns in the value of an option, with commas between them."""
+    names = tuple(part.strip() for part in (value or "").split(","))
+    if value is not None and not all(names):
+        raise click.BadParameter("names of columns, with commas between them: title,price")
+    return names if value is not None else ()
 
 
 def split_assignment(text: str, meaning: str) -> tuple[str, str]:

@@ -308,13 +308,13 @@ def test_a_column_that_is_called_as_a_time_keeps_its_name(livedata: Shell, store
 
 
 @pytest.mark.parametrize("options", [("--format", "sqlite"), ("--format", "datapackage")])
-def test_times_are_for_csv_and_json_lines(
+def test_times_are_for_what_is_a_table_of_rows_alone(
     livedata: Shell, store: Store, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     take(store, make_dataset(store))
     file = tmp_path / "out"
     said = livedata.error("dataset", "export", "shop", "--times", *options, "-o", str(file), code=2)
-    assert "--times is for csv and jsonl" in said
+    assert "--times is for other formats: a" in said
     assert not file.exists()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from livedata.cli.dataset.row_writers import RowWriter
+from livedata.cli.dataset.table_layout import TableLayout
 from livedata.cli.output.whole_file import check_output, fresh_folder
 from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
@@ -67,13 +68,14 @@ def write_package(rows: Iterable[Row], dataset: Dataset, output: Path) -> int:
 
     Returns how many rows it has.
     """
-    writer = RowWriter("csv", dataset["columns"])
+    layout = TableLayout(dataset["columns"])
+    writer = RowWriter("csv", layout)
     # Beside the place of the output, where renaming is one step.
     with fresh_folder(output.absolute()) as scratch:
         folder = scratch / "package"
         folder.mkdir()
         count = writer.write(rows, folder / ROWS)
-        described = _descriptor(dataset, writer.names, folder / ROWS)
+        described = _descriptor(dataset, layout.names, folder / ROWS)
         (folder / DESCRIPTOR).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
         if _is_zip(output):
             _zip(folder, scratch / "zip").replace(output)

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 import click
 
+from livedata.cli.column_input import parse_names
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, at_option, common_options, where_option
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
+from livedata.cli.dataset.parquet_writer import write_parquet
 from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
+from livedata.cli.dataset.table_layout import TableLayout
+from livedata.cli.dataset.xlsx_writer import write_xlsx
 from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.values import format_size
@@ -21,20 +25,39 @@ from livedata.messages.templates import plural
 from livedata.model.dataset import Dataset
 from livedata.services import queries
 from livedata.services.archive import export_archive
-from livedata.services.snapshot import snapshot
+from livedata.services.snapshot import TableSnapshot, snapshot
 
-_WITHOUT_TIMES = {
-    "sqlite": "a SQLite file has both already",
-    "datapackage": "a data package describes the columns of the dataset alone",
+_FORMATS = {
+    "csv": "CSV with a heading",
+    "jsonl": "a JSON object a line",
+    "sqlite": "a SQLite file with the history too",
+    "datapackage": "a data package: CSV with a description of its columns",
+    "parquet": "a Parquet file with the types of the columns",
+    "xlsx": "a workbook of Excel with them",
 }
+_TEXTS = ("csv", "jsonl")
+"""The formats that may be a stream; SQLite seeks in its file, a package is two files."""
+_WITHOUT = {
+    "--times": {
+        "sqlite": "a SQLite file has both already",
+        "datapackage": "a data package describes the columns of the dataset alone",
+    },
+    "--where": {"sqlite": "a SQLite file has the whole table, for you to ask it"},
+    "--columns": {
+        "sqlite": "a SQLite file has the whole table, for you to ask it",
+        "datapackage": "a data package describes the columns of the dataset",
+    },
+}
+"""Option -> the formats that it is not for, and why."""
 
 
 class _Wanted(NamedTuple):
-    """Which rows are written, with or without their times: of now, or of then."""
+    """Which rows and columns are written, with or without their times: of now, or of then."""
 
     present: bool
     times: bool
     where: Sequence[str]
+    columns: Sequence[str]
     when: str | None
 
 
@@ -43,11 +66,10 @@ class _Wanted(NamedTuple):
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(("csv", "jsonl", "sqlite", "datapackage")),
+    type=click.Choice([*_FORMATS]),
     default="csv",
     show_default=True,
-    help="CSV with a heading, a JSON object a line, a SQLite file with the history too, or a data "
-    "package: CSV with a description of its columns.",
+    help=f"In their order: {'; '.join(_FORMATS.values())}.",
 )
 @click.option(
     "-o",
@@ -59,8 +81,14 @@ class _Wanted(NamedTuple):
 @click.option(
     "--times",
     is_flag=True,
-    help="Write observedAt and updatedAt too, in CSV and JSON lines: when a row's page was read "
-    "last, and when the row last changed.",
+    help="Write observedAt and updatedAt too: when a row's page was read last, and when the row "
+    "last changed.",
+)
+@click.option(
+    "--columns",
+    metavar="A,B",
+    callback=parse_names,
+    help="Only these columns, in this order, without rowKey, status and presence.",
 )
 @where_option("Only rows of which this holds, such as 'price < 20'; may be repeated: all hold.")
 @at_option("The rows as they were then: a moment with its zone, a day, a sequence, a Run's id.")
@@ -79,6 +107,7 @@ def export(
     output: Path | None,
     present: bool,
     times: bool,
+    columns: tuple[str, ...],
     where: tuple[str, ...],
     when: str | None,
     archive: Path | None,
@@ -95,32 +124,41 @@ def export(
     --force.
     """
     if archive is not None:
-        _check_alone("--archive", "file_format", "output", "present", "times", "where", "when")
+        _check_alone("--archive")
         _write_archive(ctx, name, archive, force=force)
         return
-    # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
-    if file_format in {"sqlite", "datapackage"} and (output is None or ctx.json):
+    if file_format not in _TEXTS and (output is None or ctx.json):
         raise click.UsageError(
             f"--format {file_format} writes a file: name it with -o, without --json."
         )
-    if times and file_format in _WITHOUT_TIMES:
-        raise click.UsageError(f"--times is for csv and jsonl: {_WITHOUT_TIMES[file_format]}.")
-    if where and file_format == "sqlite":
-        raise click.UsageError(
-            "--where is for other formats: a SQLite file has the whole table, for you to ask it."
-        )
-    wanted = _Wanted(present, times, where, when)
+    given = {"--times": times, "--where": where, "--columns": columns}
+    for option, formats in _WITHOUT.items():
+        if given[option] and file_format in formats:
+            raise click.UsageError(f"{option} is for other formats: {formats[file_format]}.")
+    wanted = _Wanted(present, times, where, columns, when)
     _export_rows(ctx, name, file_format, output, wanted, force=force)
 
 
-def _check_alone(option: str, *others: str) -> None:
-    """Raise UsageError if one of these other options was given too."""
+_ALONE = {
+    "file_format": "--format",
+    "output": "-o",
+    "present": "--present",
+    "times": "--times",
+    "columns": "--columns",
+    "where": "--where",
+    "when": "--at",
+}
+"""The options that choose what is written of a dataset, by their parameters."""
+
+
+def _check_alone(option: str) -> None:
+    """Raise UsageError if an option that chooses rows or a format was given too."""
     context = click.get_current_context()
     given = click.core.ParameterSource.COMMANDLINE
-    if any(context.get_parameter_source(other) is given for other in others):
+    if any(context.get_parameter_source(other) is given for other in _ALONE):
+        *others, last = _ALONE.values()
         raise click.UsageError(
-            f"{option} writes the whole dataset: give it without --format, -o, --present, "
-            "--times, --where and --at."
+            f"{option} writes the whole dataset: give it without {', '.join(others)} and {last}."
         )
 
 
@@ -143,21 +181,43 @@ def _export_rows(
         dataset = queries.dataset(db, ctx.owner, dataset_id)
         # Rows pass one by one: no table is too large for the memory.
         with snapshot(db, ctx.owner, dataset_id, wanted.when, ctx.settings.timezone) as table:
-            if file_format == "sqlite" and output is not None:
-                count = write_sqlite(table, output, present=wanted.present)
-            else:
-                every = table.rows_where(wanted.where)
-                rows = (row for row in every if row["presence"] == "present" or not wanted.present)
-                if file_format == "datapackage" and output is not None:
-                    described: Dataset = {**dataset, "columns": [*table.columns]}
-                    count = write_package(rows, described, output)
-                else:
-                    as_lines = "jsonl" if ctx.json else file_format
-                    writer = RowWriter(as_lines, table.columns, times=wanted.times)
-                    count = writer.write(rows, output)
+            as_written = "jsonl" if ctx.json else file_format
+            count = _write(as_written, table, dataset, wanted, output)
     print_moment(table.moment)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")
+
+
+def _write(
+    file_format: str, table: TableSnapshot, dataset: Dataset, wanted: _Wanted, output: Path | None
+) -> int:
+    """Write a table in a format; how many rows that are."""
+    every = table.rows_where(wanted.where)
+    rows = (row for row in every if row["presence"] == "present" or not wanted.present)
+    layout = TableLayout(table.columns, times=wanted.times, only=wanted.columns)
+    if output is None or file_format in _TEXTS:
+        return RowWriter(file_format, layout).write(rows, output)
+    described: Dataset = {**dataset, "columns": [*table.columns]}
+    match file_format:
+        case "sqlite":
+            return write_sqlite(table, output, present=wanted.present)
+        case "datapackage":
+            return write_package(rows, described, output)
+        case "parquet":
+            return write_parquet(rows, layout, _about(table, dataset), output)
+        case _:
+            return write_xlsx(rows, layout, _about(table, dataset), output)
+
+
+def _about(table: TableSnapshot, dataset: Dataset) -> dict[str, object]:
+    """What a file says of the table that it holds."""
+    return {
+        "dataset": dataset["name"],
+        "id": dataset["id"],
+        "question": dataset["question"] or "",
+        "key": ", ".join(column["name"] for column in table.columns if column["key"]),
+        "sequence": table.moment.sequence,
+    }
 
 
 def _write_archive(ctx: CommandContext, name: str, file: Path, *, force: bool) -> None:

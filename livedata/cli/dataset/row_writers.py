@@ -16,29 +16,20 @@ from livedata.cli.output.values import format_value
 from livedata.cli.output.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from livedata.model.dataset import Column
+    from livedata.cli.dataset.table_layout import TableLayout
     from livedata.model.row import Row, Scalar
 
 Stream = codecs.StreamWriter | TextIO
-ABOUT = ("rowKey", "status", "presence")
-TIMES = ("observedAt", "updatedAt")
 
 
 class RowWriter:
-    """Writes the rows of a dataset in one format; with `times` also when they were seen last."""
+    """Writes the rows of a dataset in one format of text."""
 
-    def __init__(self, file_format: str, columns: Sequence[Column], *, times: bool = False) -> None:
+    def __init__(self, file_format: str, layout: TableLayout) -> None:
         self.file_format = file_format
-        self.times = times
-        self.fields = [column["id"] for column in columns]
-        names = [column["name"] for column in columns]
-        # A column's name begins with a letter, so what begins with an underscore never is one.
-        about, last = (
-            [f"_{name}" if name in names else name for name in own] for own in (ABOUT, TIMES)
-        )
-        self.names = [*about, *names, *(last if times else ())]
+        self.layout = layout
 
     def write(self, rows: Iterable[Row], output: Path | None) -> int:
         """Write `rows` to `output`, or to stdout if there is none; return how many they are."""
@@ -51,27 +42,22 @@ class RowWriter:
     def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> int:
         # The default of "\r\n" would leave a carriage return to grep, cut and diff.
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self.names)
+        writer.writerow(self.layout.names)
         count = 0
         for row in rows:
-            texts = [_text(value) for value in self._values(row)]
+            texts = [_text(value) for value in self.layout.values(row)]
             writer.writerow([escape_controls(text) for text in texts] if safe else texts)
             count += 1
         return count
 
     def _json_lines(self, rows: Iterable[Row], stream: Stream) -> int:
-        count = 0
+        count, names = 0, self.layout.names
         for row in rows:
-            line = orjson.dumps(dict(zip(self.names, self._values(row), strict=True)))
+            line = orjson.dumps(dict(zip(names, self.layout.values(row), strict=True)))
             # Escaped in files too: to a program an escape in JSON is the same text.
             stream.write(escape_json(line).decode() + "\n")
             count += 1
         return count
-
-    def _values(self, row: Row) -> list[Scalar]:
-        about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]]
-        last = [row["observedAt"], row["updatedAt"]] if self.times else []
-        return [*about, *(row["data"][field] for field in self.fields), *last]
 
 
 def _text(value: Scalar) -> str:

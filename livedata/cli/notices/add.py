@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from livedata.cli.column_input import parse_names
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
@@ -50,13 +51,6 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
         return None if value is None else parse_span(value)
     except Invalid as error:
         raise click.BadParameter(error.message) from None
-
-
-def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
-    names = tuple(part.strip() for part in (value or "").split(","))
-    if value is not None and not all(names):
-        raise click.BadParameter("names of columns, with commas between them: title,price")
-    return names if value is not None else ()
 
 
 def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -144,7 +138,7 @@ def _line(place: str, text: str) -> str:
 @click.option(
     "--columns",
     metavar="A,B",
-    callback=_names,
+    callback=parse_names,
     help="changes: only if one of these columns changed, and of these alone.",
 )
 @click.option(

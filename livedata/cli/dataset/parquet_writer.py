@@ -1,0 +1,89 @@
+"""Writes rows as a Parquet file, with the types of their columns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from livedata.cli.output.whole_file import whole_file
+from livedata.model.errors import LivedataError
+from livedata.model.problem import Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from livedata.cli.dataset.table_layout import Heading, TableLayout
+    from livedata.model.dataset import ColumnType
+    from livedata.model.row import Row, Scalar
+
+_TOGETHER: Final = 10_000
+"""So many rows are held at once, and make a group of the file."""
+
+
+def write_parquet(
+    rows: Iterable[Row], layout: TableLayout, about: dict[str, object], output: Path
+) -> int:
+    """Write a file that is complete or not there; how many rows it has.
+
+    `about` is what the file says of itself, under the key ``livedata``. Raises LivedataError if
+    pyarrow is missing.
+    """
+    pa, parquet = _pyarrow()
+    schema = pa.schema(
+        [_field(pa, heading) for heading in layout.headings],
+        metadata={"livedata": orjson.dumps(about)},
+    )
+    kinds = [heading.type for heading in layout.headings]
+    count, remaining = 0, iter(rows)
+    with whole_file(output) as part, parquet.ParquetWriter(part, schema) as writer:
+        while together := list(islice(remaining, _TOGETHER)):
+            cells = zip(*map(layout.values, together), strict=True)
+            columns = [
+                pa.array([_value(cell, kind) for cell in column], field.type)
+                for column, kind, field in zip(cells, kinds, schema, strict=True)
+            ]
+            writer.write_table(pa.table(columns, schema=schema))
+            count += len(together)
+    return count
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise LivedataError(
+            "--format parquet needs a part of livedata that is not installed.",
+            remedies=(Remedy("install_tables"),),
+        ) from error
+    return pa, parquet
+
+
+def _field(pa: Any, heading: Heading) -> Any:
+    types = {
+        "number": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.timestamp("us", tz="UTC"),
+    }
+    about = {"label": heading.label, "description": heading.description}
+    told = {name: text for name, text in about.items() if text}
+    if heading.key:
+        told["key"] = "true"
+    return pa.field(heading.name, types.get(heading.type, pa.string()), metadata=told)
+
+
+def _value(cell: Scalar, kind: ColumnType) -> object:
+    """A cell as the type of its column."""
+    if cell is None or kind in {"string", "url", "boolean"}:
+        return cell
+    return float(cell) if kind == "number" else as_moment(str(cell))
+
+
+def as_moment(text: str) -> datetime:
+    """A date as an instant: a day is its midnight in UTC, a time without a zone is in UTC."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,83 @@
+"""What stands in the columns of an exported table, in every format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from livedata.model.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from livedata.model.dataset import Column, ColumnType
+    from livedata.model.row import Row, Scalar
+
+ABOUT: Final = ("rowKey", "status", "presence")
+TIMES: Final = ("observedAt", "updatedAt")
+
+
+class Heading(NamedTuple):
+    """A column of an export: its name, the type of its values, and what people are told of it."""
+
+    name: str
+    type: ColumnType
+    label: str = ""
+    description: str = ""
+    key: bool = False
+
+
+class TableLayout:
+    """The columns of an export, and the values of a row in their order.
+
+    Ours come first, then those of the dataset, with `times` last when rows were seen and changed.
+    Where `only` names columns of the dataset, these alone are there. Raises Invalid for a name that
+    none has.
+    """
+
+    def __init__(
+        self, columns: Sequence[Column], *, times: bool = False, only: Sequence[str] = ()
+    ) -> None:
+        chosen = _chosen(columns, only) if only else columns
+        names = [column["name"] for column in chosen]
+        # A column's name begins with a letter, so what begins with an underscore never is one.
+        about, last = (
+            [f"_{name}" if name in names else name for name in own] for own in (ABOUT, TIMES)
+        )
+        self._fields = [column["id"] for column in chosen]
+        self._about = not only
+        self._times = times
+        self.headings = [
+            *(Heading(name, "string") for name in about if self._about),
+            *(_heading(column) for column in chosen),
+            *(Heading(name, "date") for name in last if times),
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [heading.name for heading in self.headings]
+
+    def values(self, row: Row) -> list[Scalar]:
+        """What a row has in each column."""
+        about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]] if self._about else []
+        last = [row["observedAt"], row["updatedAt"]] if self._times else []
+        # A row of another moment may have fewer columns.
+        return [*about, *(row["data"].get(field) for field in self._fields), *last]
+
+
+def _chosen(columns: Sequence[Column], only: Sequence[str]) -> list[Column]:
+    by_name = {column["name"]: column for column in columns}
+    for name in only:
+        if name not in by_name:
+            raise Invalid(f"There is no column {name!r}. There is: {', '.join(by_name)}.")
+    return [by_name[name] for name in dict.fromkeys(only)]
+
+
+def _heading(column: Column) -> Heading:
+    return Heading(
+        column["name"],
+        column["type"],
+        column["label"],
+        column.get("description", ""),
+        column["key"],
+    )
