@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import count
+from typing import Any
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from livedata.model.errors import Invalid, NotFound
 from livedata.rules.conditions.parsing import parse_where
 from livedata.services import feed, queries
 from livedata.services.conditions import RevisionMatcher
+from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
+from tests import made
+from tests.rules.condition_witness import witness
 from tests.services.table import A, B, C, Table
+from tests.services.test_feed_laws import COLUMNS, STEPS, perform
+
+_NAMES = count(1)
+STATES = st.sampled_from(
+    [
+        *("price < 2.5", "price >= 2.5", "price != 1", "price is empty", "price is not empty"),
+        *("title = Lamp", "title contains L", "title is empty", "note != x", "rowKey = a"),
+        *("rowKey starts with c", "price = 9007199254740992", "price > 0", "note is not empty"),
+    ]
+)
+CHANGES = st.sampled_from(
+    [
+        *(
+            "price changes",
+            "price falls",
+            "price rises by 1.5",
+            "price falls by 50%",
+            "title changes",
+        ),
+        *("price reaches a new low", "price reaches a new high", "note changes", "row is new"),
+        *("row is gone", "row is back"),
+    ]
+)
+TYPES = {"sku": "string", "note": "string", "title": "string", "price": "number"}
 
 
 def matched(table: Table, *clauses: str) -> list[int]:
@@ -31,6 +64,70 @@ def listed(table: Table, *clauses: str, limit: int = 100) -> list[str]:
     where = parse_where(clauses, columns)
     rows, _ = queries.recent_rows(table.store, "local", table.id, limit, where=where)
     return [row["rowKey"] for row in rows]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(
+    steps=STEPS,
+    states=st.lists(STATES, max_size=2),
+    changes=st.lists(CHANGES, max_size=2),
+)
+def test_rows_and_revisions_are_those_that_a_witness_sees(
+    store: Store, steps: list[Any], states: list[str], changes: list[str]
+) -> None:
+    declared: Any = made.declared(name=f"any {next(_NAMES)}", columns=COLUMNS)
+    declared["source"]["minimumItems"] = 0
+    table = Table(store, declared)
+    for step in steps:
+        perform(table, step)
+    clauses = [*states, *changes]
+    if clauses:
+        assert matched(table, *clauses) == _witnessed(table, clauses)
+    rows, _ = queries.recent_rows(store, "local", table.id, 100)
+    expected = [row["rowKey"] for row in rows if _holds(table, row, states)]
+    assert listed(table, *states) == expected
+    with snapshot(store, "local", table.id) as now:
+        assert {row["rowKey"] for row in now.rows_where(states)} == set(expected)
+
+
+def _witnessed(table: Table, clauses: list[str]) -> list[int]:
+    keys = {row["id"]: row["rowKey"] for row in table.rows().values()}
+    shown: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    sequences = []
+    for change in table.feed():
+        before = change["before"]
+        sample: dict[str, Any] = {
+            "kind": change["kind"],
+            "presence": change["presence"],
+            "key": keys[change["rowId"]],
+            "before": None if before is None else _by_name(table, before),
+            "after": _by_name(table, change["data"]),
+            "shown": shown[change["rowId"]],
+        }
+        if witness(clauses, TYPES, sample):
+            sequences.append(change["sequence"])
+        if change["presence"] == "present":
+            for name, value in sample["after"].items():
+                shown[change["rowId"]][name].append(value)
+    return sequences
+
+
+def _holds(table: Table, row: Any, states: list[str]) -> bool:
+    """As a row that is new would be told."""
+    sample = {
+        "kind": "created",
+        "presence": "present",
+        "key": row["rowKey"],
+        "before": None,
+        "after": _by_name(table, row["data"]),
+        "shown": {},
+    }
+    return not states or witness(states, TYPES, sample)
+
+
+def _by_name(table: Table, data: dict[str, Any]) -> dict[str, Any]:
+    return {name: data.get(field) for name, field in table.fields.items() if name in TYPES}
 
 
 def test_the_latest_updated_stand_first_and_the_limit_counts(table: Table) -> None:
