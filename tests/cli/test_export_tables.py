@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import openpyxl
+import openpyxl.utils.escape
 import orjson
 import pytest
 from pyarrow import parquet
@@ -50,6 +51,11 @@ def exported(livedata: Shell, tmp_path: Path, file_format: str, *options: str) -
     file = tmp_path / f"table.{file_format}"
     livedata("dataset", "export", "shop", "--format", file_format, "-o", str(file), *options)
     return file
+
+
+def openpyxl_text(cell: object) -> str:
+    """A text as Excel shows it: what stands for a character that XML has not, written out."""
+    return str(openpyxl.utils.escape.unescape(str(cell)))
 
 
 def sheet(file: Path) -> Any:
@@ -116,6 +122,29 @@ def test_more_links_than_a_sheet_has_are_texts(
     monkeypatch.setattr(xlsx_writer, "MOST_LINKS", 0)
     cell = sheet(exported(livedata, tmp_path, "xlsx"))["I2"]
     assert (cell.value, cell.hyperlink) == ("https://a.example/lamp", None)
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("day", ["1819-12-14", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+10:00"])
+def test_a_date_that_a_sheet_does_not_know_is_a_text(
+    livedata: Shell, tmp_path: Path, day: str
+) -> None:
+    livedata("rows", "edit", "shop", "C3", f"due={day}")
+    value = sheet(exported(livedata, tmp_path, "xlsx"))["H4"].value
+    assert str(value)[:4] == day[:4]
+    (*_, row) = parquet.read_table(exported(livedata, tmp_path, "parquet")).to_pylist()
+    assert str(row["due"])[:10] == day[:10]
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    "text", ["a\tb\x0bc\x1f", "_x0041_", "<&>\"'", "日本 👍🏽", "'=1+1", " x "]
+)
+def test_every_text_is_read_back_as_it_was(livedata: Shell, tmp_path: Path, text: str) -> None:
+    livedata("rows", "edit", "shop", "C3", f"title={text}")
+    cell = sheet(exported(livedata, tmp_path, "xlsx"))["E4"].value
+    (*_, row) = parquet.read_table(exported(livedata, tmp_path, "parquet")).to_pylist()
+    assert (openpyxl_text(cell), row["title"]) == (text, text)
 
 
 @pytest.mark.usefixtures("shop")

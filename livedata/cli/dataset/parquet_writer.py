@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -86,4 +87,6 @@ def _value(cell: Scalar, kind: ColumnType) -> object:
 def as_moment(text: str) -> datetime:
     """A date as an instant: a day is its midnight in UTC, a time without a zone is in UTC."""
     moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    with suppress(OverflowError):  # on the first day that there is, east of UTC
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    return moment.replace(tzinfo=UTC)

@@ -22,6 +22,7 @@ MOST_ROWS: Final = 1_048_576
 MOST_LINKS: Final = 65_530
 LONGEST_LINK: Final = 2_079
 LONGEST_TEXT: Final = 32_767
+FIRST_YEAR: Final = 1900
 _WIDTH: Final = 18
 _NARROW: Final = {"number": 12, "boolean": 10}
 
@@ -95,11 +96,10 @@ class _Sheet:
                 sheet.write_number(row, place, value)
             case "boolean":
                 sheet.write_boolean(row, place, value)
-            case "date":
+            case "date" if (moment := as_moment(str(value))).year >= FIRST_YEAR:
+                form = self._moment if "T" in str(value) else self._day
                 # A sheet knows no zones.
-                moment = as_moment(str(value)).replace(tzinfo=None)
-                has_time = "T" in str(value)
-                sheet.write_datetime(row, place, moment, self._moment if has_time else self._day)
+                sheet.write_datetime(row, place, moment.replace(tzinfo=None), form)
             case "url" if self._links < MOST_LINKS and len(str(value)) <= LONGEST_LINK:
                 self._links += 1
                 sheet.write_url(row, place, str(value), string=str(value))
