@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import orjson
 
@@ -32,6 +33,8 @@ SELECT {_CELLS}, id, row_key, presence, status, revision_id, first_run_id, last_
        observed_at, updated_at
 FROM rows
 """  # noqa: S608  (our names)
+_TOGETHER = 500
+"""So many rows share the question for who they are of."""
 _CURRENT = f"SELECT {_CELLS}, id, row_key, presence, revision_id FROM rows"  # noqa: S608
 # Revisions are only ever added, so the last one up to a sequence is the row as it was then. A row
 # that is younger has none: max() is NULL, which equals nothing, and the join drops the row.
@@ -100,9 +103,12 @@ def recent(
 def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
     """Every row of a dataset in the order in which Runs found them, for an export."""
     # Ids grow with time, and within a Run with the place on the site.
-    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
-    who = identities(reader, dataset, [row[7] for row in rows])
-    return (_row(row, fields, who.get(row[7])) for row in rows)
+    stored = reader.each(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+    # Some at a time: a table need not fit into memory.
+    while together := list(islice(stored, _TOGETHER)):
+        who = identities(reader, dataset, [row[7] for row in together])
+        for row in together:
+            yield _row(row, fields, who.get(row[7]))
 
 
 def keys_of(reader: Reader, wanted: Collection[RowId]) -> dict[RowId, str]:
