@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from flask import Response, g, request
 from markupsafe import Markup
 from msgspec import ValidationError, json
+from msgspec.structs import replace
 
 from livedata.api.queries import identified
 from livedata.hints import Subject
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
-from livedata.model.errors import BadRequest
+from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
 from livedata.pages.answers import page
@@ -26,11 +27,19 @@ from livedata.pages.markup.run_marks import strip
 from livedata.pages.markup.texts import beginning
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
+from livedata.rules.conditions.clauses import StateClause
+from livedata.rules.conditions.parsing import example_clause, parse_where
 from livedata.services import queries
 from livedata.services.fires import Timetable, timetable
 from livedata.services.pages.developments import of_table
 from livedata.services.pages.history import last_ends
-from livedata.services.pages.table import PageCursor, TableQuery, full_rows, table_page
+from livedata.services.pages.table import (
+    PageCursor,
+    TablePage,
+    TableQuery,
+    full_rows,
+    table_page,
+)
 from livedata.store.shown_rows import Line
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
@@ -40,13 +49,38 @@ MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
 
+class _Where(NamedTuple):
+    """The clause that a person has written: what it means, or what is wrong with it."""
+
+    text: str
+    example: str
+    states: Sequence[StateClause] = ()
+    wrong: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str], columns: Sequence[Column]) -> _Where:
+        """Read the clause in the address of a page."""
+        text, example = given.get("where", "").strip(), example_clause(columns)
+        try:
+            return cls(text, example, parse_where([text] if text else [], columns).states)
+        except Invalid as error:
+            return cls(text, example, wrong=error.message)
+
+    @property
+    def options(self) -> Sequence[str]:
+        """What asks for the same on the command line."""
+        return ["--where", self.text] if self.states else ()
+
+
 @at_one_moment
 def show(dataset: str) -> Response:
     """The page of a dataset: how it is doing, and its rows."""
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
     shown = queries.dataset(g.db, owner, raw)
-    wish = _wish(request.args, shown)
-    table = table_page(g.db, owner, raw, wish)
+    name = shown["name"]
+    asked = _Where.of(request.args, shown["columns"])
+    wish = replace(_wish(request.args, shown), where=asked.states)
+    table = TablePage([], None) if asked.wrong else table_page(g.db, owner, raw, wish)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
     # The cells of the key stand in the row's key already, but for the names that research found.
@@ -65,6 +99,7 @@ def show(dataset: str) -> Response:
         },
         dataset=shown,
         wish=wish,
+        where=asked,
         table=table,
         labels=[(column["id"], column["label"]) for column in columns],
         body=body(table.lines, columns, request.path),
@@ -74,7 +109,7 @@ def show(dataset: str) -> Response:
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
-        export=Subject(owner, shown["name"]).command("dataset export", shown["name"]),
+        export=Subject(owner, name).command("dataset export", name, options=asked.options),
         more=address(after=json.encode(table.end).decode()) if table.end else None,
         **fires,
     )

@@ -166,7 +166,7 @@ def sides(cell: LexborNode) -> tuple[str, str]:
         part(node, "bdi").decompose()
         for mark in node.css("div.mark"):
             mark.decompose()
-        both.append(text(node).strip().removeprefix(":").strip(" →\n\t"))
+        both.append(text(node).strip().removeprefix(":").strip(" →\n\t").strip())
     return both[0], both[1]
 
 

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.one_database
 REPEATED = [
     "/sign-in?next=/PAYLOAD",
     "/SHOP?search=PAYLOAD",
+    "/SHOP?where=PAYLOAD",
+    "/SHOP?where=title+=+x+PAYLOAD",
     "/SHOP?sort=PAYLOAD",
     "/SHOP?sort=rowKey&order=PAYLOAD&search=a",
     "/SHOP?search=a&PAYLOAD=PAYLOAD",

@@ -78,6 +78,10 @@ def test_a_number_is_sorted_as_one_and_an_empty_cell_comes_last(
         ("only=unreadable", []),
         ("search=lamp&status=gone", ["K039"]),
         ("search=nothing+like+it", []),
+        ("where=price+%3E+36.5&sort=rowKey", ["K037", "K038", "K039"]),
+        ("where=price+%3E+36&status=gone", ["K039"]),
+        ("where=price+%3E+1000", []),
+        ("where=rowKey+%3D+K007&search=lamp", ["K007"]),
     ],
 )
 def test_rows_are_searched_and_narrowed(
@@ -86,6 +90,21 @@ def test_rows_are_searched_and_narrowed(
     page = alice.get(f"{shop}?{query}")
     assert keys(page) == expected
     assert ("No row matches." in page) == (not expected)
+
+
+def test_a_wrong_clause_is_told_above_the_table_and_shows_no_rows(
+    alice: Visitor, shop: str
+) -> None:
+    page = alice.get(f"{shop}?where=prise+%3C+20")
+    assert "names &#39;prise&#39;, and there is no such column: is price meant?" in page
+    assert 'value="prise &lt; 20"' in page
+    assert keys(page) == []
+
+
+def test_a_clause_stays_as_the_table_is_sorted_and_exported(alice: Visitor, shop: str) -> None:
+    page = alice.get(f"{shop}?where=price+%3E+36")
+    assert page.count("where=price+%3E+36&amp;sort=") > 3
+    assert "dataset export shop --where &#39;price &gt; 36&#39; --owner alice" in page
 
 
 def test_rows_of_research_are_searched_and_sorted_by_the_name_that_is_shown(

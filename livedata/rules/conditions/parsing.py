@@ -129,7 +129,7 @@ def parse_where(texts: Sequence[str], columns: Sequence[Column]) -> Condition:
     condition = parse_when(texts, columns)
     if condition.is_of_changes:
         of_changes: list[Clause] = [*condition.changes, *condition.rows]
-        raise wrong_clause(of_changes[0].text, "state_only", _example(columns))
+        raise wrong_clause(of_changes[0].text, "state_only", example_clause(columns))
     return condition
 
 
@@ -149,7 +149,7 @@ def parse_when(texts: Sequence[str], columns: Sequence[Column]) -> Condition:
 
 
 def _clause(given: str, columns: Sequence[Column]) -> Clause:
-    text, example = given.strip(), _example(columns)
+    text, example = given.strip(), example_clause(columns)
     if not text:
         raise wrong_clause(given, "empty", example)
     if len(text) > LONGEST_CLAUSE:
@@ -170,13 +170,13 @@ def _no_column(text: str, word: str, columns: Sequence[Column]) -> Invalid:
     near = nearest(word, names)
     if near is None:
         shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-        return wrong_clause(text, "column", _example(columns), word=word, columns=shown)
+        return wrong_clause(text, "column", example_clause(columns), word=word, columns=shown)
     meant = _subject(near, columns)
-    example = _example(columns) if meant is None else meant.example
+    example = example_clause(columns) if meant is None else meant.example
     return wrong_clause(text, "near", example, word=word, near=near)
 
 
-def _example(columns: Sequence[Column]) -> str:
+def example_clause(columns: Sequence[Column]) -> str:
     """A clause that is right for the first of these columns that is no key."""
     others = [column for column in columns if not column["key"]] or columns
     return f"{others[0]['name']} {_VALUES[others[0]['type']]}" if others else "rowKey = A-1"

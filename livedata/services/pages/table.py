@@ -14,6 +14,8 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
+from livedata.rules.conditions.clauses import Shown, StateClause
+from livedata.rules.conditions.matching import holds
 from livedata.store import datasets, rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
@@ -48,7 +50,8 @@ class PageCursor(Struct, frozen=True):
 class TableQuery(Struct, frozen=True):
     """What a person wants to see of a table.
 
-    `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds;
+    `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds,
+    `where` clauses that hold of its cells;
     `stale` leaves only rows with a hand edit whose source has moved since, `unreadable` those with
     a cell that could not be read.
     """
@@ -60,6 +63,7 @@ class TableQuery(Struct, frozen=True):
     stale: bool = False
     unreadable: bool = False
     after: PageCursor | None = None
+    where: Sequence[StateClause] = ()
 
     @property
     def only(self) -> RowFilter:
@@ -112,6 +116,8 @@ class _Looking:
         self._searched = query.search.casefold()
         self._by = _sorting(fields, query, self._names)
         self._left = _LOOKED_AT
+        asked = [clause.field for clause in query.where if clause.field is not None]
+        self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
 
     def newest(self) -> tuple[list[Place], Place | None]:
         """The rows of a page by the index of the store, however long the table is.
@@ -120,7 +126,8 @@ class _Looking:
         """
         after = self._query.after
         before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
-        limit = None if self._query.search or self._query.stale else ON_A_PAGE + 1
+        asked = self._query
+        limit = None if asked.search or asked.where or asked.stale else ON_A_PAGE + 1
         only = self._query.only
         last: CandidateRow | None = None
         places: list[Place] = []
@@ -167,7 +174,15 @@ class _Looking:
         self._left -= row.size
         if self._query.stale and not self._has_moved(row):
             return False
+        if self._query.where and not holds(self._query.where, row.key, self._shown(row)):
+            return False
         return not self._searched or self._holds(row)
+
+    def _shown(self, row: CandidateRow) -> Shown:
+        """The cells that are asked for."""
+        values = row.values
+        # A row may be older than the last columns.
+        return {field: values[place] for field, place in self._places if place < len(values)}
 
     def _has_moved(self, row: CandidateRow) -> bool:
         edited = row.edited
