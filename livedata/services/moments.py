@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Final, Literal, TypedDict
 from zoneinfo import ZoneInfo
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.errors import Detail, Invalid
-from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import Scalar
 from livedata.store import datasets, feed, moments, runs, shown_rows
 from livedata.store.database.backend import Reader
@@ -22,6 +22,8 @@ from livedata.store.moments import RowBetween
 
 _DIGITS: Final = 18
 _SHORT: Final = 60
+_TOGETHER: Final = 500
+"""So many rows share the question for what research calls them."""
 _NEVER: Final = Micros(2**62)
 """Later than any moment that a clock shows."""
 DiffKind = Literal["new", "gone", "back", "changed"]
@@ -96,7 +98,34 @@ def diff(
         last = find_moment(reader, dataset, until, zone)
         if first.sequence > last.sequence:
             raise _wrong(f"{since} is later than {until}: write the earlier moment first.")
-        return TableDiff(first, last, _differences(reader, dataset, first, last))
+        differences = row_diffs(reader, dataset, first.sequence, last.sequence)
+        return TableDiff(first, last, [difference for _, difference in differences])
+
+
+def row_diffs(
+    reader: Reader,
+    dataset: DatasetRef,
+    first: int,
+    last: int,
+    rows: Collection[RowId] | None = None,
+) -> Iterator[tuple[RowId, RowDiff]]:
+    """What became of each row, or of these, between two sequences, net."""
+    then = moments.fields_at(reader, dataset, first)
+    now = moments.fields_at(reader, dataset, last)
+    # Values have the same places in both, and one has more columns.
+    columns = max((then.names, now.names), key=len)
+    stored = (
+        difference
+        for difference in moments.differences(reader, dataset.id, first, last)
+        if rows is None or difference.row in rows
+    )
+    # Some at a time: a table need not fit into memory.
+    while together := list(islice(stored, _TOGETHER)):
+        names = shown_rows.aliases(reader, dataset.id, [each.key for each in together])
+        for each in together:
+            difference = _difference(each, names.get(each.key, each.key), columns)
+            if difference is not None:
+                yield each.row, difference
 
 
 def _at_sequence(dataset: DatasetRef, when: str) -> Moment:
@@ -153,20 +182,6 @@ def _after_run(reader: Reader, dataset: DatasetRef, when: str) -> int:
         if completed is None
         else feed.last_before(reader, dataset.id, Micros(completed + 1))
     )
-
-
-def _differences(reader: Reader, dataset: DatasetRef, first: Moment, last: Moment) -> list[RowDiff]:
-    then = moments.fields_at(reader, dataset, first.sequence)
-    now = moments.fields_at(reader, dataset, last.sequence)
-    stored = list(moments.differences(reader, dataset.id, first.sequence, last.sequence))
-    names = shown_rows.aliases(reader, dataset.id, [difference.key for difference in stored])
-    # Values have the same places in both, and one has more columns.
-    columns = max((then.names, now.names), key=len)
-    told = (
-        _difference(difference, names.get(difference.key, difference.key), columns)
-        for difference in stored
-    )
-    return [difference for difference in told if difference is not None]
 
 
 def _difference(row: RowBetween, name: str, columns: Sequence[str]) -> RowDiff | None:

@@ -48,7 +48,7 @@ ORDER BY w.id
 # "+ 0", so that no database begins with the revisions after the first sequence, of which there may
 # be a million: it begins with the rows.
 _DIFFERENCES: Final = """
-SELECT w.row_key, b.data, b.presence, a.data AS after, a.presence AS after_presence
+SELECT w.id, w.row_key, b.data, b.presence, a.data AS after, a.presence AS after_presence
 FROM rows w
 JOIN revisions a ON a.dataset_id = :dataset AND a.sequence = (
     SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :last)
@@ -72,6 +72,7 @@ class RowBetween(NamedTuple):
     `before` is None if the row had never been there.
     """
 
+    row: RowId
     key: str
     was_there: bool
     is_there: bool
@@ -149,8 +150,9 @@ def differences(reader: Reader, dataset: DatasetId, first: int, last: int) -> It
     In the order in which Runs found the rows. A row that came and went between is there too.
     """
     stored = reader.each(_DIFFERENCES, dataset=dataset, first=first, last=last)
-    for key, before, was_presence, after, presence in stored:
+    for row, key, before, was_presence, after, presence in stored:
         yield RowBetween(
+            row,
             key,
             was_presence == "present",
             presence == "present",
