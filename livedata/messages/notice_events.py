@@ -33,6 +33,9 @@ SENTENCES: Mapping[str, Words] = {
     "notice.resumed": "{name} is well again: a Run was accepted.",
     "notice.silent": "No Run of {name} was accepted since {since}.",
     "notice.odd": "A Run of {name} was accepted, but looks odd: {odd}",
+    "notice.digest": "{name}: {rows}.",
+    "notice.digest_narrowed": "{name}: {rows}; asked for: {what}.",
+    "notice.digest_of_several": "{datasets:dataset(s)} changed. {told}",
     "notice.test": "This is a test of the notice {name}.",
 }
 """What is told -> its sentence."""
@@ -42,9 +45,13 @@ TITLES: Mapping[str, Words] = {
     "recovered": "{name} is well again",
     "silent": "{name} is silent",
     "odd": "{name} looks odd",
+    "digest": "{name} has changed",
+    "digest_of_several": "{datasets:dataset(s)} have changed",
     "test": "a test of livedata",
 }
 """Kind -> the title of a mail."""
+MOST_NAMED = 5
+"""How many datasets the sentence of a digest names at most."""
 DELTAS = "{new} new, {changed} changed, {gone} gone"
 
 
@@ -67,6 +74,30 @@ def narrowed(name: str, matches: int, count: int, clauses: Sequence[str]) -> str
     meet = "meets" if matches == 1 else "meet"
     what = " and ".join(clauses) if clauses else "what this notice asks for"
     return sentence("narrowed", name=name, matches=matches, count=count, meet=meet, what=what)
+
+
+def net_changes(name: str, rows: Mapping[str, int], clauses: Sequence[str]) -> str:
+    """What is said of a dataset whose changes are told together: how many rows of each kind."""
+    told = ", ".join(f"{count} {kind}" for kind, count in rows.items() if count)
+    if not clauses:
+        return sentence("digest", name=name, rows=told)
+    return sentence("digest_narrowed", name=name, rows=told, what=" and ".join(clauses))
+
+
+def digest(sentences: Sequence[str]) -> str:
+    """What a digest says, which says this of its datasets."""
+    if len(sentences) == 1:
+        return sentences[0]
+    more = len(sentences) - MOST_NAMED
+    named = [*sentences[:MOST_NAMED], *([f"And {more} more."] if more > 0 else [])]
+    return sentence("digest_of_several", datasets=len(sentences), told=" ".join(named))
+
+
+def digest_title(names: Sequence[str]) -> str:
+    """The title of a digest of these datasets."""
+    if len(names) == 1:
+        return title("digest", names[0])
+    return fill(TITLES, Problem("digest_of_several", {"datasets": len(names)}))
 
 
 def failing(name: str, runs: int, problem: Problem | None, *, held: bool) -> str:

@@ -23,6 +23,7 @@ from livedata.services.accounts import meet_owner
 from livedata.services.archive_container import Archive, new_archive
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
+from livedata.services.notices import digests
 from livedata.store import archived_tables, datasets, recipes
 from livedata.store.archived_tables import ARCHIVED_TABLES, DATASET, ArchivedTable, Record
 from livedata.store.database.backend import AlreadyThere, Writer
@@ -88,6 +89,7 @@ def import_archive(
         with store.writing() as writer:
             meet_owner(writer, owner, first_credits)
             _write(writer, owner, archive, record)
+            digests.pass_over(writer, owner, dataset)
             return datasets.get(writer, owner, dataset)
     except AlreadyThere as error:
         _refuse_known(store, owner, record)

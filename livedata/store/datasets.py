@@ -18,6 +18,7 @@ from livedata.model.ids import (
     new_id,
     raw_id,
 )
+from livedata.store import digests
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert
@@ -259,6 +260,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
             f"DELETE FROM {of_dataset} WHERE dataset_id = :dataset",  # noqa: S608  (our names)
             dataset=dataset,
         )
+    digests.forget(writer, dataset)
     writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
 
 

@@ -16,7 +16,8 @@ from livedata.store.database.statements import insert
 
 _COLUMNS = (
     *("id", "owner", "name", "channel", "target", "secret", "kinds", "datasets", "threshold"),
-    *("silent_for", "change_filter", "created_at", "ended_at"),
+    *("silent_for", "change_filter", "digest", "created_at", "ended_at"),
+    *("digest_at", "digest_zone"),
 )
 _SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notices n"  # noqa: S608
 _ADD = insert("notices", *_COLUMNS)
@@ -26,7 +27,8 @@ class Subscription(Struct, frozen=True):
     """A wish to be told: of these kinds, by this channel, of all datasets or of some by their ids.
 
     `threshold` is how many Runs in a row fail before that is told, `silent_for` how long nothing
-    may be accepted, in microseconds; `change_filter` says which changes are told, None for all.
+    may be accepted, in microseconds; `change_filter` says which changes are told, None for all, and
+    `digest` is the cron by which they are told together, None for at once.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Subscription(Struct, frozen=True):
     threshold: int
     silent_for: Micros | None
     change_filter: ChangeFilter | None = None
+    digest: str | None = None
 
     def _without_secrets(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -45,13 +48,18 @@ class Subscription(Struct, frozen=True):
 
 
 class Notice(Subscription, frozen=True, kw_only=True):
-    """A wish as it is kept; `ended_at` is when its receiver wanted no more."""
+    """A wish as it is kept; `ended_at` is when its receiver wanted no more.
+
+    `digest_at` is when its digest fires next, as reckoned in the time zone `digest_zone`.
+    """
 
     id: NoticeId
     owner: OwnerName
     secret: str | None
     created_at: Micros
     ended_at: Micros | None = None
+    digest_at: Micros | None = None
+    digest_zone: str | None = None
 
 
 class Concerned(Struct, frozen=True):
@@ -113,7 +121,7 @@ def remove(writer: Writer, notice: NoticeId) -> None:
 def end(writer: Writer, notice: NoticeId, now: Micros) -> None:
     """Tell this notice nothing any more."""
     writer.execute(
-        "UPDATE notices SET ended_at = :now WHERE id = :id AND ended_at IS NULL",
+        "UPDATE notices SET ended_at = :now, digest_at = NULL WHERE id = :id AND ended_at IS NULL",
         id=notice,
         now=now,
     )

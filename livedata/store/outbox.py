@@ -1,7 +1,8 @@
 """The outbox: what notices have to deliver, in order per notice and dataset.
 
 A stream is what one notice tells of one dataset. Its row is the head of that queue: when its first
-message is due, and who delivers it just now.
+message is due, and who delivers it just now. The digests of a notice, which are about several
+datasets, are a stream of their own: its id is that of the notice.
 """
 
 from __future__ import annotations
@@ -248,6 +249,11 @@ def end(writer: Writer, message: MessageId, status: str, now: Micros) -> None:
         status=status,
         now=now,
     )
+
+
+def drop(writer: Writer, message: MessageId) -> None:
+    """Let go of a message that has nothing to tell any more."""
+    writer.execute("DELETE FROM outbox WHERE id = :id", id=message)
 
 
 def give_up_all(writer: Writer, notice: NoticeId, now: Micros) -> None:

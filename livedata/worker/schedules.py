@@ -13,7 +13,7 @@ import schedule
 from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.services import fires, retention, scheduler
-from livedata.services.notices import notifying
+from livedata.services.notices import digests, notifying
 from livedata.services.scheduler import Fire
 from livedata.store.database.store import Store
 
@@ -61,6 +61,7 @@ class Schedules:
         """Take what is due."""
         _guarded(self._replan)
         _guarded(self._tick)
+        _guarded(self._tell_digests)
         self._next_look = time.monotonic() + TICK
 
     def _replan(self) -> None:
@@ -70,11 +71,20 @@ class Schedules:
             origin = reader.now() - ids.ticks()
         if self._origin is None or abs(origin - self._origin) > JUMP:
             scheduler.replan(self._store, self._zone)
+            digests.replan(self._store, self._zone)
         self._origin = origin
 
     def _tick(self) -> None:
         for fire in scheduler.tick(self._store, self._zone):
             _tell(fire)
+            if self._stopping.is_set():
+                return
+
+    def _tell_digests(self) -> None:
+        for digest in digests.tell_due(self._store, self._zone):
+            fields = {"notice": digest.notice, "datasets": digest.datasets}
+            extra = {"event": "digest.told", "fields": fields}
+            log.info("notice %s: a digest of what has changed", digest.notice, extra=extra)
             if self._stopping.is_set():
                 return
 

@@ -32,7 +32,7 @@ from livedata.model.errors import (
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs, scheduler
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.notices import notifying
+from livedata.services.notices import digests, notifying
 from livedata.services.retention import forget_old
 from livedata.services.run_report import RunReport
 from livedata.services.runs import Queued
@@ -123,6 +123,9 @@ def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> N
     # with another dataset says nothing of these Runs.
     with suppress(StoreUnavailable, Damaged):
         notifying.tell_silence(store)
+        digests.replan(store, ctx.settings.timezone)
+        for _ in digests.tell_due(store, ctx.settings.timezone):
+            pass
     Courier.of(store, ctx.settings).deliver_soon()
     with suppress(StoreUnavailable, Damaged):
         # A person waits for this command: what takes longer is left for the next one.

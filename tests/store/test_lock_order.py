@@ -14,9 +14,11 @@ from livedata.model.errors import Damaged
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
+from livedata.services.notices import digests
 from livedata.store.database.backend import Row, Writer
 from livedata.store.database.store import Store
 from tests import made
+from tests.notices.conftest import add_notice
 from tests.services.table import A, B, Table
 
 ORDER = ("runs", "datasets", "owners")
@@ -178,6 +180,14 @@ def keep_cursor(table: Table) -> None:
     feed.keep_cursor(table.store, table.id, "reader", 1)
 
 
+def digest(table: Table) -> None:
+    add_notice(table.store, kinds=["changes"], digest="0 7 * * *")
+    table.take({**A, "price": 1}, B)
+    with closing(Store(table.store.url)) as other, other.writing() as writer:
+        writer.execute("UPDATE notices SET digest_at = 1")
+    assert list(digests.tell_due(table.store, "UTC"))
+
+
 MANY = [{**A, "sku": f"K{number}"} for number in range(20)]
 LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     edit: ("datasets",),
@@ -191,6 +201,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     enqueue: ("datasets", "owners"),
     take_up: ("datasets", "owners"),
     grant: ("owners",),
+    digest: ("owners",),
     finish: ("runs", "datasets", "owners"),
     accept: ("runs", "datasets", "owners"),
 }

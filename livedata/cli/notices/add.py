@@ -19,6 +19,7 @@ from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
+from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.notices import (
     KINDS,
     MOST_RUNS,
@@ -147,6 +148,12 @@ def _line(place: str, text: str) -> str:
     multiple=True,
     help="changes: not if only such columns changed; may be repeated.",
 )
+@click.option(
+    "--digest",
+    metavar="CRON",
+    help="changes: gathered, and told once when this fires, such as '0 7 * * *': what is left of "
+    "them, of all datasets in one message.",
+)
 @common_options
 def add(
     ctx: CommandContext,
@@ -162,6 +169,7 @@ def add(
     only_kinds: tuple[RevisionKind, ...],
     columns: tuple[str, ...],
     ignore: tuple[str, ...],
+    digest: str | None,
 ) -> None:
     """Add a notice: whom to tell, and of what.
 
@@ -179,13 +187,12 @@ def add(
     can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
     """
     channel, target = _channel({"webhook": webhook, "command": command, "apprise": apprise})
-    if kinds is not None and ("silent" in kinds) != (silent_for is not None):
-        raise click.UsageError(
-            "silent and --silent-for go together: --on silent --silent-for 2d, or neither."
-        )
-    told = kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
+    told = _told(kinds, silent_for)
     wanted = _change_filter(told, ChangeFilter(when, only_kinds, columns, ignore))
-    subscription = Subscription(name, channel, target, told, None, threshold, silent_for, wanted)
+    _check_digest(told, digest)
+    subscription = Subscription(
+        name, channel, target, told, None, threshold, silent_for, wanted, digest
+    )
     _add(ctx, subscription, datasets)
 
 
@@ -196,6 +203,15 @@ def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
         *options, last = [f"--{channel}" for channel in channels]
         raise click.UsageError(f"Give one of {', '.join(options)} and {last}.")
     return given[0]
+
+
+def _told(kinds: Sequence[str] | None, silent_for: Micros | None) -> Sequence[str]:
+    """The kinds that are told. Raises UsageError for silence without its time, or the reverse."""
+    if kinds is not None and ("silent" in kinds) != (silent_for is not None):
+        raise click.UsageError(
+            "silent and --silent-for go together: --on silent --silent-for 2d, or neither."
+        )
+    return kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
 
 
 def _change_filter(told: Sequence[str], given: ChangeFilter) -> ChangeFilter | None:
@@ -209,6 +225,17 @@ def _change_filter(told: Sequence[str], given: ChangeFilter) -> ChangeFilter | N
     return given
 
 
+def _check_digest(told: Sequence[str], digest: str | None) -> None:
+    """Raise UsageError if no changes are told, Invalid for a cron that is none."""
+    if digest is None:
+        return
+    if "changes" not in told:
+        raise click.UsageError("--digest gathers changes: add them to --on.")
+    problem = schedule_problem(digest)
+    if problem is not None:
+        raise Invalid(f"--digest {problem}.")
+
+
 def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
     """Add a notice of the datasets of these names, and print the secret of a webhook."""
     _check_target(ctx, wish)
@@ -216,7 +243,8 @@ def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
         datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
         if datasets:
             wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
-        notice = subscriptions.add(store, ctx.owner, wish, first_credits=ctx.first_credits)
+        zone = ctx.settings.timezone
+        notice = subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
     if ctx.json:
         print_json({**as_json(notice, {}), "secret": notice.secret})
     elif notice.secret is None:

@@ -11,6 +11,7 @@ from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
 from livedata.model import ids
+from livedata.model.ids import Micros
 from livedata.services.notices import subscriptions
 from livedata.services.notices.shown import as_json, shown_target, told_of
 from livedata.store.notices import Notice
@@ -23,7 +24,7 @@ DELETED = "(deleted)"
 def list_notices(ctx: CommandContext) -> None:
     """List the notices, without secrets and passwords."""
     with ctx.reading() as db:
-        listing = subscriptions.listed(db, ctx.owner)
+        listing = subscriptions.listed(db, ctx.owner, ctx.settings.timezone)
     owner = Subject(ctx.owner)
     if ctx.json:
         print_json([as_json(notice, listing.datasets) for notice in listing.notices])
@@ -48,7 +49,7 @@ def _line(notice: Notice, names: Mapping[str, str]) -> tuple[str, ...]:
         shown_target(notice),
         told_of(notice),
         "all" if notice.datasets is None else ", ".join(_names(notice, names)),
-        "on" if notice.ended_at is None else f"off since {_moment(notice)}: 410 Gone",
+        _state(notice),
     )
 
 
@@ -56,6 +57,13 @@ def _names(notice: Notice, names: Mapping[str, str]) -> list[str]:
     return [names.get(key, DELETED) for key in notice.datasets or ()]
 
 
-def _moment(notice: Notice) -> str:
-    assert notice.ended_at is not None
-    return f"{ids.format_timestamp(notice.ended_at)[:19]}Z"
+def _state(notice: Notice) -> str:
+    if notice.ended_at is not None:
+        return f"off since {_moment(notice.ended_at)}: 410 Gone"
+    if notice.digest_at is not None:
+        return f"on, next digest {_moment(notice.digest_at)}"
+    return "on"
+
+
+def _moment(moment: Micros) -> str:
+    return f"{ids.format_timestamp(moment)[:19]}Z"

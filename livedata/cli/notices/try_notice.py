@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import click
@@ -11,9 +11,10 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
 from livedata.messages.templates import plural
 from livedata.model.ids import format_timestamp
-from livedata.services.notices import subscriptions
+from livedata.services.notices import gathering, subscriptions
 from livedata.services.notices.cloud_events import MOST_CHANGES, change_line
-from livedata.services.notices.trying import TriedMessage, tried
+from livedata.services.notices.gathering import Gathered
+from livedata.services.notices.trying import TriedMessage, tried, tried_digest
 
 
 @click.command("try")
@@ -28,12 +29,17 @@ from livedata.services.notices.trying import TriedMessage, tried
 def try_notice(ctx: CommandContext, name: str, since: str) -> None:
     """List what a notice would have told, and tell nobody.
 
-    By day, what the accepted Runs after WHEN changed. Hand edits are told by no notice.
+    By day, what the accepted Runs after WHEN changed; of a notice with a digest what one would
+    have told by now. Hand edits are told by no notice.
 
-    --json is an array of the changes, as `changes --names` has them, with what each meets.
+    --json is an array of the changes, as `changes --names` has them, with what each meets; of a
+    digest as `dataset diff` has them, with the name of the dataset.
     """
     with ctx.reading() as db:
         notice = subscriptions.find(db, ctx.owner, name)
+        if notice.digest is not None:
+            _print_digest(ctx, list(tried_digest(db, notice, since, ctx.settings.timezone)))
+            return
         messages = list(tried(db, notice, since, ctx.settings.timezone))
     if ctx.json:
         print_json([change for message in messages for change in message.changes])
@@ -44,6 +50,26 @@ def try_notice(ctx: CommandContext, name: str, since: str) -> None:
     print_message(
         f"{plural(len(messages), 'message')} of {plural(count, 'change')}; nobody was told."
     )
+
+
+def _print_digest(ctx: CommandContext, gathered: Sequence[Gathered]) -> None:
+    """What one digest would have told, by dataset."""
+    if ctx.json:
+        print_json(
+            [
+                {"dataset": part.dataset.name, **change}
+                for part in gathered
+                for change in part.changes
+            ]
+        )
+        return
+    for part in gathered:
+        lines = [part.sentence, *map(gathering.change_line, part.changes[:MOST_CHANGES])]
+        if (more := len(part.changes) - MOST_CHANGES) > 0:
+            lines.append(f"and {more} more")
+        print_text("\n".join(map(escape_controls, lines)))
+    count = sum(len(part.changes) for part in gathered)
+    print_message(f"A digest of {plural(count, 'change')}; nobody was told.")
 
 
 def _lines(message: TriedMessage) -> Iterator[str]:

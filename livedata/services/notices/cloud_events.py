@@ -25,12 +25,18 @@ MOST_CHANGES = 100
 
 
 class CloudEvent(Struct, frozen=True):
-    """What is delivered: `body` for programs, a title and a text for people."""
+    """What is delivered: `body` for programs, a title and a text for people.
+
+    Where mail can show more than a text that is `html`, and where chat is better off with less
+    `brief`; both are empty for a message that is short itself.
+    """
 
     id: str
     body: bytes
     title: str
     text: str
+    html: str = ""
+    brief: str = ""
 
 
 def event_of(
@@ -78,17 +84,24 @@ def trial_event(notice: Notice, public_url: str) -> CloudEvent:
 
 
 def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) -> CloudEvent:
-    body = {
-        "specversion": "1.0",
-        "id": key,
-        "source": source,
-        "type": f"livedata.{kind}",
-        "time": time,
-        "datacontenttype": "application/json",
-        "data": data,
-    }
+    body = enveloped(key, source, kind, time, data)
     name = data["dataset"]["name"] if data["dataset"] else ""
-    return CloudEvent(key, orjson.dumps(body), notice_events.title(kind, name), _text(data))
+    return CloudEvent(key, body, notice_events.title(kind, name), _text(data))
+
+
+def enveloped(key: str, source: str, kind: str, time: str, data: Mapping[str, Any]) -> bytes:
+    """The JSON of an event."""
+    return orjson.dumps(
+        {
+            "specversion": "1.0",
+            "id": key,
+            "source": source,
+            "type": f"livedata.{kind}",
+            "time": time,
+            "datacontenttype": "application/json",
+            "data": data,
+        }
+    )
 
 
 def _text(data: dict[str, Any]) -> str:

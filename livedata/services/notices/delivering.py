@@ -6,8 +6,6 @@ one waits until the first was delivered, or is given up a day after it was writt
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from msgspec import Struct
 
 from livedata.model.errors import NotFound
@@ -15,7 +13,8 @@ from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.services import leases
 from livedata.services.notices.cloud_events import CloudEvent, event_of
-from livedata.store import notices, outbox
+from livedata.services.notices.digest_events import digest_event
+from livedata.store import digests, notices, outbox
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import Notice
@@ -69,9 +68,12 @@ def take(store: Store, public_url: str = "") -> Delivery | None:
         if message is None or notice is None:
             _release(store, head)
             continue
-        with suppress(NotFound):  # the dataset was deleted, and its messages with it
-            event = event_of(store, notice, head.dataset, message, public_url)
-            return Delivery(head, notice, message, event)
+        try:
+            event = _event(store, notice, head, message, public_url)
+        except NotFound:  # what it tells of was deleted
+            _drop(store, head, message)
+            continue
+        return Delivery(head, notice, message, event)
 
 
 def succeeded(store: Store, delivery: Delivery) -> None:
@@ -121,6 +123,23 @@ def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
             outbox.note_failure(writer, delivery.message.id, problem)
             outbox.give_up_all(writer, delivery.notice.id, now)
             outbox.release(writer, delivery.head, None, 0)
+
+
+def _event(
+    store: Store, notice: Notice, head: Head, message: Message, public_url: str
+) -> CloudEvent:
+    """A message as it is delivered. Raises NotFound if what it tells of was deleted."""
+    if message.kind == digests.KIND:
+        return digest_event(store, notice, message, public_url)
+    return event_of(store, notice, head.dataset, message, public_url)
+
+
+def _drop(store: Store, head: Head, message: Message) -> None:
+    """Drop a message that has nothing to tell any more."""
+    with store.writing() as writer:
+        if outbox.lock(writer, head):
+            outbox.drop(writer, message.id)
+            outbox.release(writer, head, _next_due(writer, head, writer.now()), 0)
 
 
 def _release(store: Store, head: Head) -> None:

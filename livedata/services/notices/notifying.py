@@ -47,7 +47,7 @@ def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
         now = writer.now()
         about = _about(dataset, run, outcome)
         for notice in notices.readable(writer, dataset.owner):
-            if _covers(notice, dataset.dataset):
+            if covers(notice, dataset.dataset):
                 _tell_notice(writer, notice, dataset, about, outcome, now)
 
 
@@ -65,7 +65,7 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
     data = {"dataset": _named(dataset, name), "run": None, "sentence": told}
     for notice in notices.readable(writer, owner):
         known = outbox.stream(writer, notice.id, dataset)
-        if _covers(notice, dataset) and not known.failing:
+        if covers(notice, dataset) and not known.failing:
             outbox.keep(writer, notice.id, dataset, replace(known, failing=True))
             if "failing" in notice.kinds:
                 outbox.put(writer, notice.id, dataset, "failing", data, None, writer.now())
@@ -139,7 +139,11 @@ def _judge(
     """What a notice knows after the end of a Run, and what it tells of it."""
     if outcome.deltas is not None:
         told = _of_accepted(known, dataset, outcome)
-        return Stream(), [event for event in told if event.kind in notice.kinds]
+        # What is told together is gathered from the history, when that is due.
+        later = () if notice.digest is None else ("changes",)
+        return Stream(), [
+            event for event in told if event.kind in notice.kinds and event.kind not in later
+        ]
     failures, held = known.failures + 1, outcome.status == "held"
     if known.failing or not (held or failures >= notice.threshold):
         return replace(known, failures=failures), []
@@ -173,7 +177,7 @@ def _named(dataset: ids.DatasetId, name: str) -> dict[str, str]:
     return {"id": ids.format_uuid(dataset), "name": name}
 
 
-def _covers(notice: Notice, dataset: ids.DatasetId) -> bool:
+def covers(notice: Notice, dataset: ids.DatasetId) -> bool:
     """Whether a notice is on, and is about a dataset."""
     if notice.ended_at is not None:
         return False
@@ -181,7 +185,7 @@ def _covers(notice: Notice, dataset: ids.DatasetId) -> bool:
 
 
 def _quiet(notice: Notice, quiet: list[Quiet]) -> list[Quiet]:
-    return [dataset for dataset in quiet if _covers(notice, dataset.dataset)]
+    return [dataset for dataset in quiet if covers(notice, dataset.dataset)]
 
 
 def _before(notice: Notice, now: Micros) -> Micros:

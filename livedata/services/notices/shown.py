@@ -24,6 +24,8 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
         "after": notice.threshold,
         "silentFor": _silent_for(notice),
         **_filter_as_json(notice.change_filter or ChangeFilter()),
+        "digest": notice.digest,
+        "nextDigestAt": ids.format_optional_timestamp(notice.digest_at),
         "createdAt": ids.format_timestamp(notice.created_at),
         "endedAt": ids.format_optional_timestamp(notice.ended_at),
     }
@@ -43,8 +45,9 @@ def shown_target(notice: Notice) -> str:
 
 def told_of(notice: Notice) -> str:
     """Of what it tells, with how many Runs and how long, as they are given to `notice add`."""
+    together = "" if notice.digest is None else f" by {notice.digest}"
     details = {
-        "changes": _filter_in_words(notice.change_filter or ChangeFilter()),
+        "changes": _filter_in_words(notice.change_filter or ChangeFilter()) + together,
         "failing": f" after {notice.threshold}",
         "silent": f" for {_silent_for(notice)}",
     }

@@ -7,14 +7,15 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from livedata.messages.request import nearest
 from livedata.model import ids
-from livedata.model.errors import Conflict, Invalid, NameTaken, NotFound
+from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken, NotFound
 from livedata.model.ids import Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
+from livedata.services.notices import digests
 from livedata.services.notices.change_filters import check_filter
 from livedata.store import accounts, datasets, notices
 from livedata.store.database.backend import AlreadyThere, Reader
@@ -27,12 +28,18 @@ _SECRET_BYTES = 32
 
 
 def add(
-    store: Store, owner: OwnerName, subscription: Subscription, *, first_credits: int = 0
+    store: Store,
+    owner: OwnerName,
+    subscription: Subscription,
+    zone: str = "UTC",
+    *,
+    first_credits: int = 0,
 ) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
-    A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed and
-    for a condition or a column that is wrong, NameTaken, and Conflict if the owner has too many.
+    Its digest fires in `zone`. A new owner starts with `first_credits`. Raises Invalid for a name
+    that cannot be printed, for a condition or a column that is wrong and for a cron that is none,
+    NameTaken, and Conflict if the owner has too many.
     """
     name = subscription.name
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
@@ -47,8 +54,10 @@ def add(
                     f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
                 )
             _check_filter(writer, owner, subscription)
-            notice = _notice(owner, subscription, writer.now())
+            notice = _notice(owner, subscription, writer.now(), zone)
             notices.add(writer, notice)
+            if notice.digest is not None:
+                digests.begin(writer, notice)
     except AlreadyThere as error:
         raise NameTaken(
             f"There is a notice named {name!r} already; choose another name, or remove that one."
@@ -67,10 +76,11 @@ class Listing(Struct, frozen=True):
     datasets: Mapping[str, str]
 
 
-def listed(db: Database, owner: OwnerName) -> Listing:
-    """The notices of an owner: one that is damaged hides no other."""
+def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
+    """The notices of an owner, with their next digests in `zone`: a damaged one hides no other."""
     with db.reading() as reader:
-        readable = [*notices.readable(reader, owner)]
+        now = reader.now()
+        readable = [_planned(notice, now, zone) for notice in notices.readable(reader, owner)]
         damaged = notices.by_name(reader, owner).keys() - {notice.name for notice in readable}
         return Listing(readable, sorted(damaged), _dataset_names(reader, owner))
 
@@ -102,6 +112,14 @@ def _dataset_names(reader: Reader, owner: OwnerName) -> dict[str, str]:
     return {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
 
 
+def _planned(notice: Notice, now: Micros, zone: str) -> Notice:
+    """A notice with its next digest put right: nobody may have looked since the zone was set."""
+    try:
+        return replace(notice, digest_at=digests.next_fire(notice, now, zone))
+    except Damaged:
+        return notice
+
+
 def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     every = notices.by_name(reader, owner)
     if name in every:
@@ -126,8 +144,8 @@ def _check_filter(reader: Reader, owner: OwnerName, subscription: Subscription) 
     check_filter(subscription.change_filter, tables, all_of=named is not None)
 
 
-def _notice(owner: OwnerName, subscription: Subscription, now: Micros) -> Notice:
-    secret = None
+def _notice(owner: OwnerName, subscription: Subscription, now: Micros, zone: str) -> Notice:
+    secret, digest = None, subscription.digest
     if subscription.channel == "webhook":
         secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
     return Notice(
@@ -136,4 +154,6 @@ def _notice(owner: OwnerName, subscription: Subscription, now: Micros) -> Notice
         owner=owner,
         secret=secret,
         created_at=now,
+        digest_at=None if digest is None else digests.first_fire(digest, now, zone),
+        digest_zone=None if digest is None else zone,
     )

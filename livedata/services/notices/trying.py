@@ -20,9 +20,11 @@ from livedata.services.notices.change_filters import (
     told_cells,
 )
 from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.gathering import Gathered, gather
 from livedata.store import datasets, feed
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice
 from livedata.store.outbox import RevisionRange
 
@@ -45,15 +47,31 @@ def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Tried
 
     Raises Invalid if the notice tells nothing of changes, or `since` is no moment of its datasets.
     """
+    with db.reading() as reader:
+        for dataset, after in _since(reader, notice, since, zone):
+            window = RevisionRange(after, dataset.head)
+            yield from _of_dataset(reader, notice, dataset.id, dataset.name, window)
+
+
+def tried_digest(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Gathered]:
+    """What one digest of all changes after WHEN would tell, by dataset. Raises as `tried`."""
+    with db.reading() as reader:
+        for dataset, after in _since(reader, notice, since, zone):
+            gathered = gather(reader, notice, dataset, after)
+            if gathered is not None:
+                yield gathered
+
+
+def _since(
+    reader: Reader, notice: Notice, since: str, zone: str
+) -> Iterator[tuple[DatasetRef, int]]:
+    """Every dataset of a notice, with the sequence at which WHEN lies in its history."""
     if "changes" not in notice.kinds:
         raise Invalid(f"The notice {notice.name} tells nothing of changes.")
-    with db.reading() as reader:
-        for key, name in datasets.all_names(reader, notice.owner):
-            if notice.datasets is None or ids.format_uuid(key) in notice.datasets:
-                dataset = datasets.ref(reader, notice.owner, key)
-                after = find_moment(reader, dataset, since, zone).sequence
-                window = RevisionRange(after, dataset.head)
-                yield from _of_dataset(reader, notice, key, name, window)
+    for key, _ in datasets.all_names(reader, notice.owner):
+        if notice.datasets is None or ids.format_uuid(key) in notice.datasets:
+            dataset = datasets.ref(reader, notice.owner, key)
+            yield dataset, find_moment(reader, dataset, since, zone).sequence
 
 
 def _of_dataset(

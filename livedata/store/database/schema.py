@@ -284,7 +284,7 @@ TABLES = (
             "datasets": "livedata.store.database.codec:NAMES",
             "change_filter": "livedata.store.database.codec:CHANGE_FILTER",
         },
-        moments=("created_at", "ended_at"),
+        moments=("created_at", "ended_at", "digest_at"),
         unique=("owner,name",),
     ),
     Table(name="notice_streams", key="notice_id", moments=("due_at",)),

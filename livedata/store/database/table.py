@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0020"
+VERSION = "0021"
 """The newest migration."""
 
 

@@ -6,14 +6,27 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import SQLModel
 
 from livedata.store.database import codec
-from livedata.store.tables.columns import archived, big, id_of, json, moment, own_id, some, text
+from livedata.store.tables.columns import (
+    archived,
+    big,
+    id_of,
+    json,
+    loose_id,
+    moment,
+    own_id,
+    some,
+    text,
+)
 
 
 class NoticeRecord(SQLModel, table=True):
     """Whom to tell of what: ``datasets`` are JSON ids, or None for all that the owner has."""
 
     __tablename__ = "notices"
-    __table_args__ = (UniqueConstraint("owner", "name"),)
+    __table_args__ = (
+        UniqueConstraint("owner", "name"),
+        some("ix_notices_digest_at", "digest_at", where="digest_at IS NOT NULL", unique=False),
+    )
     id: bytes = own_id()
     owner: str = text(foreign_key="owners.name")
     name: str = text()
@@ -27,17 +40,24 @@ class NoticeRecord(SQLModel, table=True):
     created_at: int = moment()
     ended_at: int | None = moment()  # its receiver said: no more
     change_filter: str | None = json(codec.CHANGE_FILTER)  # None: of all changes
+    digest: str | None = text()  # the cron by which changes are told together
+    digest_at: int | None = moment()  # its next fire, as reckoned in the time zone digest_zone
+    digest_zone: str | None = text()
 
 
 class NoticeStreamRecord(SQLModel, table=True):
-    """What a notice tells of one dataset, in order: where it stands, and who delivers it now."""
+    """What a notice tells of one dataset, in order: where it stands, and who delivers it now.
+
+    Its digests are about several: they have a stream of their own, whose ``dataset_id`` is the id
+    of the notice.
+    """
 
     __tablename__ = "notice_streams"
     __table_args__ = (
         some("ix_notice_streams_due_at", "due_at", where="due_at IS NOT NULL", unique=False),
     )
     notice_id: bytes = id_of("notices", primary_key=True)
-    dataset_id: bytes = id_of("datasets", primary_key=True)
+    dataset_id: bytes = loose_id(primary_key=True)
     sequence: int = big()
     failures: int  # Runs in a row that were not accepted
     failing: bool  # told, and not recovered since
@@ -46,10 +66,14 @@ class NoticeStreamRecord(SQLModel, table=True):
     fence: int = big()
     holder: str | None = text()
     tries: int
+    digested: int | None = big()  # the changes up to this sequence were told in digests
 
 
 class OutboxRecord(SQLModel, table=True):
-    """A message of a notice; ``data`` is JSON, the changes are read from the feed."""
+    """A message of a notice; ``data`` is JSON, the changes are read from the feed.
+
+    Of a digest ``dataset_id`` is the id of its notice, and ``data`` has the changes.
+    """
 
     __tablename__ = "outbox"
     __table_args__ = (
@@ -62,7 +86,7 @@ class OutboxRecord(SQLModel, table=True):
     )
     id: bytes = own_id()
     notice_id: bytes = id_of("notices")
-    dataset_id: bytes = id_of("datasets")
+    dataset_id: bytes = loose_id()
     sequence: int = big()
     kind: str = text()
     data: str = json(codec.TOLD)

@@ -11,6 +11,13 @@ from livedata.model.problem import Problem, Remedy
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.worker.delivery.time_limit import NotInTime, within
 
+_MAIL = frozenset(
+    (
+        *("mailto", "mailtos", "azure", "o365", "brevo", "mailersend", "mailgun", "postmark"),
+        *("resend", "sendgrid", "sendpulse", "ses", "smtp2go", "sparkpost"),
+    )
+)
+"""How the addresses begin by which Apprise sends mail: of HTML it makes the text beside it."""
 SECONDS = 30
 """How long a message may take."""
 
@@ -38,9 +45,15 @@ def send(url: str, event: CloudEvent) -> Problem | None:
 
 def _sent(url: str, event: CloudEvent) -> bool:
     apprise = _apprise().Apprise()
-    return bool(
-        apprise.add(url) and apprise.notify(title=event.title, body=event.text, body_format="text")
-    )
+    body, form = _body(url, event)
+    return bool(apprise.add(url) and apprise.notify(title=event.title, body=body, body_format=form))
+
+
+def _body(url: str, event: CloudEvent) -> tuple[str, str]:
+    """What is sent to an address, and its form: a mail has room for all, a chat has not."""
+    if url.partition(":")[0].lower() in _MAIL:
+        return (event.html, "html") if event.html else (event.text, "text")
+    return event.brief or event.text, "text"
 
 
 def _apprise() -> Any:

@@ -421,10 +421,15 @@ CREATE TABLE notices (
 	created_at BIGINT NOT NULL,
 	ended_at BIGINT,
 	change_filter TEXT COLLATE "C",
+	digest TEXT COLLATE "C",
+	digest_at BIGINT,
+	digest_zone TEXT COLLATE "C",
 	CONSTRAINT pk_notices PRIMARY KEY (id),
 	CONSTRAINT uq_notices_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_notices_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
 );
+
+CREATE INDEX ix_notices_digest_at ON notices (digest_at) WHERE digest_at IS NOT NULL;
 
 CREATE TABLE notice_streams (
 	notice_id BYTEA NOT NULL,
@@ -437,9 +442,9 @@ CREATE TABLE notice_streams (
 	fence BIGINT NOT NULL,
 	holder TEXT COLLATE "C",
 	tries INTEGER NOT NULL,
+	digested BIGINT,
 	CONSTRAINT pk_notice_streams PRIMARY KEY (notice_id, dataset_id),
-	CONSTRAINT fk_notice_streams_notice_id_notices FOREIGN KEY(notice_id) REFERENCES notices (id),
-	CONSTRAINT fk_notice_streams_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
+	CONSTRAINT fk_notice_streams_notice_id_notices FOREIGN KEY(notice_id) REFERENCES notices (id)
 );
 
 CREATE INDEX ix_notice_streams_due_at ON notice_streams (due_at) WHERE due_at IS NOT NULL;
@@ -458,8 +463,7 @@ CREATE TABLE outbox (
 	ended_at BIGINT,
 	problem TEXT COLLATE "C",
 	CONSTRAINT pk_outbox PRIMARY KEY (id),
-	CONSTRAINT fk_outbox_notice_id_notices FOREIGN KEY(notice_id) REFERENCES notices (id),
-	CONSTRAINT fk_outbox_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
+	CONSTRAINT fk_outbox_notice_id_notices FOREIGN KEY(notice_id) REFERENCES notices (id)
 );
 
 CREATE INDEX ix_outbox_status_ended_at ON outbox (status, ended_at);

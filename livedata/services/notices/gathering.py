@@ -1,0 +1,137 @@
+"""What a digest tells of a dataset: what became of the rows that its notice tells (rules 13.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from livedata.messages import notice_events
+from livedata.model.ids import RowId, format_uuid
+from livedata.rules.declaration.notices import ChangeFilter
+from livedata.services.moments import DiffKind, RowDiff, row_diffs
+from livedata.services.notices.change_filters import ChangeRange
+from livedata.services.notices.changes_by_name import described
+from livedata.store.database.backend import Reader
+from livedata.store.datasets import DatasetRef
+from livedata.store.notices import Notice
+from livedata.store.outbox import RevisionRange
+
+NetChange = Mapping[str, Any]
+"""A row of a `dataset diff`, with `matches` as a message of changes has them."""
+KINDS: Sequence[DiffKind] = ("new", "changed", "gone", "back")
+
+
+class _Told(Struct, frozen=True):
+    """The fields of a row that its revisions have changed, and what the last of them meets."""
+
+    fields: Collection[str]
+    sentences: Sequence[str]
+
+
+class Gathered(Struct, frozen=True):
+    """The changes of a dataset between two fires: how many of each kind, and the first of them."""
+
+    dataset: DatasetRef
+    window: RevisionRange
+    rows: Mapping[str, int]
+    changes: Sequence[NetChange]
+    clauses: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        """What is said of them."""
+        return notice_events.net_changes(self.dataset.name, self.rows, self.clauses)
+
+    def as_json(self, most: int) -> dict[str, Any]:
+        """The dataset as a digest has it, with so many changes at most."""
+        changes = self.changes[:most]
+        return {
+            "dataset": {"id": format_uuid(self.dataset.id), "name": self.dataset.name},
+            "sentence": self.sentence,
+            "after": self.window.after,
+            "through": self.window.through,
+            "rowDeltas": self.rows,
+            "changes": changes,
+            "moreChanges": sum(self.rows.values()) - len(changes),
+        }
+
+
+def gather(
+    reader: Reader, notice: Notice, dataset: DatasetRef, after: int, most: int | None = None
+) -> Gathered | None:
+    """What a notice tells of a dataset after a sequence, net; None for nothing.
+
+    Of the changes the first `most` are there, and all are counted.
+    """
+    window = RevisionRange(after, dataset.head)
+    rows: dict[str, int] = dict.fromkeys(KINDS, 0)
+    first: list[NetChange] = []
+    for change in _net(reader, notice, dataset, window):
+        rows[change["kind"]] += 1
+        if most is None or len(first) < most:
+            first.append(change)
+    wanted = notice.change_filter or ChangeFilter()
+    return Gathered(dataset, window, rows, first, wanted.when) if any(rows.values()) else None
+
+
+def change_line(change: NetChange) -> str:
+    """A change as a line for people: both values, and what it meets."""
+    cells = ", ".join(described(shown_change(change)))
+    met = ", ".join(change.get("matches", ()))
+    told = f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
+    return f"{told} ({met})" if met else told
+
+
+def shown_change(change: NetChange) -> NetChange:
+    """A change as `described` has it: of all but rows that are new with both values."""
+    return change if change["kind"] == "new" else {**change, "kind": "updated"}
+
+
+def _net(
+    reader: Reader, notice: Notice, dataset: DatasetRef, window: RevisionRange
+) -> Iterator[NetChange]:
+    """What became of each row of which the notice tells, in the cells of which it tells."""
+    wanted = notice.change_filter or ChangeFilter()
+    told = _told(reader, notice, dataset, window, wanted)
+    if not told:
+        return
+    names = {field: column["name"] for field, column in dataset.fields.columns.items()}
+    for row, difference in row_diffs(reader, dataset, window.after, window.through, told):
+        cells = _cells(difference, told[row], names, wanted)
+        # What came and went does not show, though it was told when it came.
+        if cells or difference["kind"] != "changed":
+            matches = {"matches": [*told[row].sentences]} if wanted.when else {}
+            yield {"kind": difference["kind"], "row": difference["row"], "changed": cells} | matches
+
+
+def _told(
+    reader: Reader,
+    notice: Notice,
+    dataset: DatasetRef,
+    window: RevisionRange,
+    wanted: ChangeFilter,
+) -> Mapping[RowId, _Told]:
+    """The rows of which the notice tells, had it told at once: not of hand edits."""
+    told: dict[RowId, _Told] = {}
+    for revision, sentences in ChangeRange(notice.owner, dataset.id, window).matches(
+        reader, wanted
+    ):
+        if revision.run is None:
+            continue
+        earlier, fields = told.get(revision.row), revision.changed
+        # Nearly every row has one revision: they share the list of its fields with others.
+        if earlier is not None:
+            fields = {*earlier.fields, *fields}
+        told[revision.row] = _Told(fields, sentences)
+    return told
+
+
+def _cells(
+    difference: RowDiff, told: _Told, names: Mapping[str, str], wanted: ChangeFilter
+) -> dict[str, Any]:
+    columns = {names.get(field) for field in told.fields}
+    if wanted.columns:
+        columns.intersection_update(wanted.columns)
+    return {name: cell for name, cell in difference["changed"].items() if name in columns}
