@@ -23,8 +23,8 @@ from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
+from livedata.store import accounts, held, queue, recipes, runs
 from livedata.store import datasets as dataset_store
-from livedata.store import held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
@@ -146,6 +146,8 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         # They go with it, and somebody may be about to accept one: a Run comes before its dataset.
         runs.lock_runs(writer, dataset)
         dataset_store.lock_dataset(writer, dataset, owner)
+        # Who fires a digest has locked the owner: it tells of the dataset before, or not at all.
+        accounts.lock_owner(writer, owner)
         if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
         dataset_store.remove(writer, dataset)

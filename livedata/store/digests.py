@@ -62,6 +62,15 @@ def planned(reader: Reader) -> list[tuple[NoticeId, OwnerName]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def every(reader: Reader) -> list[tuple[str, OwnerName, str, bool]]:
+    """Every notice with a digest: name, owner, cron, and whether it is on without a next fire."""
+    rows = reader.rows(
+        "SELECT name, owner, digest, ended_at IS NULL AND digest_at IS NULL FROM notices "
+        "WHERE digest IS NOT NULL ORDER BY owner, name"
+    )
+    return [(name, owner, cron, bool(stands)) for name, owner, cron, stands in rows]
+
+
 def plan(writer: Writer, notice: NoticeId, moment: Micros | None, zone: str) -> None:
     """Note when a digest fires next, as reckoned in a time zone; None for never."""
     writer.execute(

@@ -302,3 +302,12 @@ def stranded(reader: Reader) -> list[tuple[DatasetId, MessageId]]:
         "WHERE o.status = 'waiting' AND s.due_at IS NULL"
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def astray(reader: Reader) -> list[tuple[NoticeId, DatasetId]]:
+    """(notice, dataset) of each stream about what is neither a dataset nor the notice itself."""
+    rows = reader.rows(
+        "SELECT s.notice_id, s.dataset_id FROM notice_streams s LEFT JOIN datasets d "
+        "ON d.id = s.dataset_id WHERE d.id IS NULL AND s.dataset_id <> s.notice_id"
+    )
+    return [(row[0], row[1]) for row in rows]

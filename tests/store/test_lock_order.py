@@ -193,7 +193,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     edit: ("datasets",),
     update: ("datasets",),
     revise: ("datasets",),
-    remove: ("runs", "datasets"),
+    remove: ("runs", "datasets", "owners"),
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),
     claim: ("datasets", "owners"),

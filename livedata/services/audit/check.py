@@ -21,7 +21,7 @@ from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named, PlaceJudge, address_problem
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.services.lost_runs import MAX_ATTEMPTS
-from livedata.store import outbox
+from livedata.store import digests, outbox
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow, RunRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row
@@ -254,6 +254,11 @@ class _Judge(Struct):
         for dataset, message in outbox.stranded(self.reader):
             place = f"{self._name(dataset)}: the message {format_uuid(message)}"
             self._say(place, ["waits in the outbox, and nothing delivers it"])
+        for notice, dataset in outbox.astray(self.reader):
+            place = f"The notice {format_uuid(notice)}"
+            self._say(place, [f"tells of the dataset {format_uuid(dataset)}, which is not there"])
+        for name, owner, cron, stands in digests.every(self.reader):
+            self._say(f"The notice {name} of {owner}", records.digest_problems(cron, stands=stands))
 
     def _place(self, revision: RevisionRow) -> str:
         row = revision.row_key or format_uuid(revision.row_id)

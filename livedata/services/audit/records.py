@@ -70,6 +70,15 @@ def state_problems(dataset: streams.DatasetRow) -> Iterator[str]:
         yield f"is active with the schedule {dataset.schedule!r}, and has no next fire"
 
 
+def digest_problems(cron: str, *, stands: bool) -> Iterator[str]:
+    """The problems of a notice's digest; it `stands` if it is on and has no next fire."""
+    problem = schedule_problem(cron)
+    if problem is not None:
+        yield f"has the digest {cron!r}, which {problem}"
+    elif stands:
+        yield f"is on with the digest {cron!r}, and has no next fire"
+
+
 def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
     """The columns by position. Raises KeyError, TypeError if they are not those of the ids."""
     by_id = {column["id"]: column for column in columns}
