@@ -28,6 +28,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import attempts, datasets, retention, runs, scheduler
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.notices import digests
 from livedata.store import schedules
 from livedata.store.database.store import Store
 from tests.broken_disk import break_disk
@@ -40,6 +41,7 @@ STEP = 16 * 1024
 NO_ROOM = 7
 MOST = 200
 """An act that never gets through ends the test too."""
+ANYTHING = AcceptancePolicy(mass_loss=None)
 LATER = Micros(ids.now() + 91 * 86_400_000_000)
 """When all that is kept for a time is old."""
 SHRINKING = ("runs", "attempts", "skipped_fires")
@@ -57,7 +59,7 @@ def finishing(store: Store, owner: str = "local") -> Act:
     assert attempt is not None
     items = [{"sku": f"K{number}", "title": "x" * 20_000} for number in range(6)]
     seen = harvest(attempt.recipe, items, StopReason("natural_end"))
-    return lambda store: attempts.finish(store, attempt, seen, AcceptancePolicy(mass_loss=None))
+    return lambda store: attempts.finish(store, attempt, seen, ANYTHING)
 
 
 def due(store: Store, owner: str) -> None:
@@ -83,6 +85,18 @@ def claiming(store: Store) -> Act:
     return lambda store: scheduler.claim_due(store, "bob")
 
 
+def telling(store: Store) -> Act:
+    """The fire of a digest of two datasets, of which one has changed since the last."""
+    for name in ("a", "b"):
+        dataset = make_dataset(store, "dan", name=name)
+        take(store, dataset, owner="dan")
+    add_notice(store, owner="dan", kinds=["changes"], digest="0 6 * * *")
+    take(store, dataset, [{"sku": "K1", "title": "new"}], owner="dan", policy=ANYTHING)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET digest_at = 1000000 WHERE digest IS NOT NULL")
+    return lambda store: list(digests.tell_due(store, "UTC"))
+
+
 def pruning(store: Store) -> Act:
     """Letting go of what has become old, two of a kind at a time."""
     dataset = make_dataset(store, "cid")
@@ -99,6 +113,7 @@ ACTS: Mapping[str, Callable[[Store], Act]] = {
     "finish": finishing,
     "tick": ticking,
     "claim": claiming,
+    "digest": telling,
 }
 
 

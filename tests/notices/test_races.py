@@ -7,14 +7,16 @@ from functools import partial
 from threading import Event
 from typing import Any
 
+import orjson
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import NameTaken, NotFound
 from livedata.model.problem import Problem
 from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
-from livedata.services.notices import delivering, notifying, subscriptions
+from livedata.services.notices import delivering, digests, notifying, subscriptions
 from livedata.store import outbox
 from livedata.store.database.store import Store
 from tests import made
@@ -156,6 +158,102 @@ def test_two_who_take_at_once_never_take_the_same(store: Store) -> None:
     while (more := delivering.take(store)) is not None:
         streams.append(more.head.dataset)
     assert sorted(streams) == sorted(table.id for table in tables)
+
+
+def fire(store: Store) -> int:
+    """Tell what digests are due; of how many datasets."""
+    return sum(digest.datasets for digest in digests.tell_due(store, "UTC"))
+
+
+def make_due(store: Store) -> None:
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET digest_at = 1 WHERE digest IS NOT NULL")
+
+
+def test_of_many_who_fire_a_digest_one_tells_it_and_runs_end_meanwhile(store: Store) -> None:
+    tables = [apart(store, number) for number in range(3)]
+    add_notice(store, kinds=["changes"], digest="0 7 * * *")
+    for number in range(ROUNDS):
+        begun = [(table, table.begin()) for table in tables]
+        make_due(store)
+        ends = at_once(
+            [
+                *(
+                    partial(
+                        table.finish, attempt, pages_of(attempt.recipe, [{**A, "price": number}])
+                    )
+                    for table, attempt in begun
+                ),
+                *(partial(fire, store) for _ in range(4)),
+                partial(digests.replan, store, "UTC"),
+                partial(deliver, store),
+            ]
+        )
+        assert [end for end in ends if isinstance(end, Exception)] == []
+    make_due(store)
+    fire(store)
+    assert_told_once(store, {table.id: ROUNDS for table in tables})
+    assert check_store(store).problems == []
+
+
+def assert_told_once(store: Store, heads: dict[ids.DatasetId, int]) -> None:
+    """The digests tell of each dataset up to its head, without a gap and nothing twice."""
+    with store.reading() as reader:
+        texts = reader.rows("SELECT data FROM outbox WHERE kind = 'digest' ORDER BY sequence")
+    through: dict[str, int] = {}
+    for (text,) in texts:
+        for part in orjson.loads(text)["datasets"]:
+            key = part["dataset"]["id"]
+            assert part["after"] == through.get(key, 0)
+            through[key] = part["through"]
+    assert through == {ids.format_uuid(key): head for key, head in heads.items()}
+
+
+@pytest.mark.parametrize("removed", ["notice", "dataset"])
+def test_what_is_removed_while_a_digest_fires_is_told_before_or_not_at_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch, removed: str
+) -> None:
+    tables = [apart(store, number) for number in range(2)]
+    add_notice(store, kinds=["changes"], digest="0 7 * * *")
+    for table in tables:
+        table.take(A)
+    make_due(store)
+    begun = slowly(monkeypatch, "put")
+
+    def remove() -> None:
+        begun.wait()
+        if removed == "notice":
+            subscriptions.remove(store, "local", "ops")
+        else:
+            datasets.remove(store, "local", tables[0].id)
+
+    assert at_once([partial(fire, store), remove]) == [2, None]
+    while (delivery := delivering.take(store)) is not None:
+        assert removed == "dataset"
+        told = orjson.loads(delivery.event.body)["data"]["datasets"]
+        assert [part["dataset"]["name"] for part in told] == ["t1"]
+        delivering.succeeded(store, delivery)
+    assert check_store(store).problems == []
+
+
+def test_a_dataset_that_is_removed_while_it_is_gathered_keeps_no_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [apart(store, number) for number in range(2)]
+    add_notice(store, kinds=["changes"], digest="0 7 * * *")
+    for table in tables:
+        table.take(A)
+    make_due(store)
+    gathered = digests._gathered
+
+    def gather_and_remove(*arguments: Any) -> Any:
+        told = gathered(*arguments)
+        datasets.remove(store, "local", tables[0].id)
+        return told
+
+    monkeypatch.setattr(digests, "_gathered", gather_and_remove)
+    assert fire(store) == 1
+    assert check_store(store).problems == []
 
 
 def test_of_two_who_add_a_name_or_remove_it_one_wins(store: Store) -> None:

@@ -51,6 +51,13 @@ def test_no_charge_and_no_fire_is_lost_or_doubled_if_its_process_is_killed_anywh
     assert (claim["again"], claim["new"]) == ("nothing", {"runs": 1, "outbox": 0})
 
 
+def test_no_digest_is_lost_or_told_twice_if_its_process_is_killed_anywhere(store: Store) -> None:
+    (digest,) = failing(store, "kill", "digest")
+    assert_all_or_nothing(digest, -signal.SIGKILL, -signal.SIGKILL)
+    # After its commit there is the one message, and nothing is due.
+    assert (digest["again"], digest["new"]) == ("nothing", {"runs": 0, "outbox": 1})
+
+
 @pytest.mark.sqlite  # it is its file that cannot grow
 def test_the_end_of_a_run_that_finds_the_disk_full_says_so_and_has_done_nothing(
     store: Store,
