@@ -277,6 +277,22 @@ def test_a_run_delivers_what_it_has_to_tell(trying: Trying, tmp_path: Path) -> N
     )
 
 
+def test_a_run_delivers_a_digest_that_is_due_by_its_end(
+    trying: Trying, tmp_path: Path, store: Store
+) -> None:
+    trying.create()
+    file = tmp_path / "told"
+    daily = ("--on", "changes", "--digest", "0 7 * * *")
+    trying.livedata("notice", "add", "ops", "--command", f"cat >> {file}", *daily)
+    trying("run", "shop")
+    assert not file.exists()
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET digest_at = 1")
+    trying("run", "shop")
+    event = json.loads(file.read_text())
+    assert (event["type"], event["data"]["sentence"]) == ("livedata.digest", "shop: 2 new.")
+
+
 def test_damage_of_another_dataset_says_nothing_of_a_run(trying: Trying, store: Store) -> None:
     take(store, make_dataset(store, name="other"))
     trying.create()
