@@ -59,9 +59,13 @@ class Schedules:
 
     def _look(self) -> None:
         """Take what is due."""
+        self._take_fires()
+        _guarded(self._tell_digests)
+
+    def _take_fires(self) -> None:
+        """Queue the Runs that are due."""
         _guarded(self._replan)
         _guarded(self._tick)
-        _guarded(self._tell_digests)
         self._next_look = time.monotonic() + TICK
 
     def _replan(self) -> None:
@@ -87,6 +91,9 @@ class Schedules:
             log.info("notice %s: a digest of what has changed", digest.notice, extra=extra)
             if self._stopping.is_set():
                 return
+            # At seven in the morning hundreds may be due, and no Run waits for them.
+            if time.monotonic() >= self._next_look:
+                self._take_fires()
 
     def _forget_old(self) -> None:
         retention.forget_old(self._store, self._looked_and_stopping)

@@ -140,8 +140,9 @@ def named(store: Store, name: str) -> DatasetId:
 
 
 def _notices(store: Store) -> None:
-    """A notice that was told, one that fails, and one that was given up."""
+    """A notice that was told, one that fails, one that was given up, and one that gathers."""
     table = Table(store, made.declared("told"))
+    add_notice(store, "daily", kinds=["changes"], digest="0 7 * * *")
     add_notice(store, "fails", channel="webhook", target="https://hook.example/x")
     for name in ("told", "given-up"):
         add_notice(store, name, datasets=[table.id])
