@@ -46,7 +46,7 @@ def tell_due(store: Store, zone: str) -> Iterator[Digest]:
     with store.reading() as reader:
         due = digests.due(reader, reader.now())
     for notice, owner in due:
-        with suppress(NotFound, Damaged):  # removed meanwhile; `livedata check` names it
+        with suppress(NotFound, Damaged):  # `livedata check` names what is damaged
             told = _fire(store, notice, owner, zone)
             if told is not None:
                 yield told
@@ -152,7 +152,7 @@ def _gathered(store: Store, notice: Notice, known: Sequence[digests.Gathering]) 
     for each in known:
         if each.digested == each.head:
             continue
-        # One that is damaged, or is deleted just now, keeps the others from nothing.
+        # One that is damaged, or is deleted just now, holds up no other.
         with suppress(NotFound, Damaged), store.reading() as reader:
             dataset = datasets.ref(reader, notice.owner, each.dataset)
             part = gather(reader, notice, dataset, each.digested or 0, MOST_CHANGES)
