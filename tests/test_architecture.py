@@ -23,6 +23,7 @@ FLOORS: Mapping[str, str] = {
     "livedata.installation": "installation",
     "livedata.model": "model",
     "livedata.messages": "messages",
+    "livedata.formats": "formats",
     "livedata.extraction": "extraction",
     "livedata.rules": "rules",
     "livedata.store": "store",
@@ -82,16 +83,17 @@ FOLDERS = {
 }
 
 _PURE = {"version", "model", "messages", "extraction", "rules"}
-_BELOW_DOORS = {*_PURE, "store", "research", "services", "config"}
+_BELOW_DOORS = {*_PURE, "formats", "store", "research", "services", "config"}
 BELOW: Mapping[str, set[str]] = {
     "version": set(),
     "model": {"version"},
     "messages": {"version", "model"},
+    "formats": {"version", "model"},
     "extraction": {"version", "model", "messages"},
     "rules": {"version", "model", "messages", "extraction"},
     "store": _PURE,
     "research": _PURE,
-    "services": {*_PURE, "store", "research"},
+    "services": {*_PURE, "formats", "store", "research"},
     "config": _PURE,
     "installation": set(),
     "hints": {"model", "messages", "installation"},

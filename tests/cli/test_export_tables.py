@@ -15,7 +15,7 @@ import orjson
 import pytest
 from pyarrow import parquet
 
-from livedata.cli.dataset import xlsx_writer
+from livedata.formats import xlsx_writer
 from livedata.installation import install_command
 from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
@@ -208,7 +208,8 @@ def test_a_file_of_types_is_no_stream(livedata: Shell, file_format: str) -> None
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
-    ("file_format", "module"), [("parquet", "pyarrow"), ("xlsx", "xlsxwriter")]
+    ("file_format", "module", "kind"),
+    [("parquet", "pyarrow", "Parquet files"), ("xlsx", "xlsxwriter", "Workbooks")],
 )
 def test_what_is_not_installed_is_told_with_the_command_that_installs_it(
     livedata: Shell,
@@ -216,11 +217,12 @@ def test_what_is_not_installed_is_told_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
     file_format: str,
     module: str,
+    kind: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     file = tmp_path / "table"
     said = livedata.error("dataset", "export", "shop", "--format", file_format, "-o", str(file))
-    assert f"--format {file_format} needs a part of livedata that is not installed." in said
+    assert f"{kind} need a part of livedata that is not installed." in said
     assert install_command("tables") in said
     assert not file.exists()
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import orjson
 
 from livedata.cli.dataset.row_writers import RowWriter
-from livedata.cli.dataset.table_layout import TableLayout
 from livedata.cli.output.whole_file import check_output, fresh_folder
+from livedata.formats.table_layout import TableLayout
 from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
 

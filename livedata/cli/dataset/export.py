@@ -12,15 +12,15 @@ from livedata.cli.column_input import parse_names
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, at_option, common_options, where_option
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
-from livedata.cli.dataset.parquet_writer import write_parquet
 from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
-from livedata.cli.dataset.table_layout import TableLayout
-from livedata.cli.dataset.xlsx_writer import write_xlsx
 from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
+from livedata.formats.parquet_writer import write_parquet
+from livedata.formats.table_layout import TableLayout
+from livedata.formats.xlsx_writer import write_xlsx
 from livedata.messages.templates import plural
 from livedata.model.dataset import Dataset
 from livedata.services import queries
@@ -203,10 +203,10 @@ def _write(
             return write_sqlite(table, output, present=wanted.present)
         case "datapackage":
             return write_package(rows, described, output)
-        case "parquet":
-            return write_parquet(rows, layout, _about(table, dataset), output)
         case _:
-            return write_xlsx(rows, layout, _about(table, dataset), output)
+            write = write_parquet if file_format == "parquet" else write_xlsx
+            with whole_file(output) as part:
+                return write(rows, layout, _about(table, dataset), part)
 
 
 def _about(table: TableSnapshot, dataset: Dataset) -> dict[str, object]:

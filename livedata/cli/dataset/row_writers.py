@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import orjson
-
 from livedata.cli.output.streams import escape_controls, escape_json, on_terminal
-from livedata.cli.output.values import format_value
 from livedata.cli.output.whole_file import whole_file
+from livedata.formats.text_lines import csv_text, json_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from livedata.cli.dataset.table_layout import TableLayout
+    from livedata.formats.table_layout import TableLayout
     from livedata.model.row import Row, Scalar
 
 Stream = codecs.StreamWriter | TextIO
@@ -30,38 +27,27 @@ class RowWriter:
     def __init__(self, file_format: str, layout: TableLayout) -> None:
         self.file_format = file_format
         self.layout = layout
+        self._count = 0
 
     def write(self, rows: Iterable[Row], output: Path | None) -> int:
         """Write `rows` to `output`, or to stdout if there is none; return how many they are."""
+        names, values = self.layout.names, self._values(rows)
         with _opened(output) as stream:
             if self.file_format == "csv":
                 # A file or a program gets the cells as they are, a terminal none that steers it.
-                return self._csv(rows, stream, safe=output is None and on_terminal())
-            return self._json_lines(rows, stream)
+                as_text = escape_controls if output is None and on_terminal() else str
+                for text in csv_text(names, values, as_text=as_text):
+                    stream.write(text)
+            else:
+                for lines in json_lines(names, values):
+                    # Escaped in files too: to a program an escape in JSON is the same text.
+                    stream.write(escape_json(lines).decode())
+        return self._count
 
-    def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> int:
-        # The default of "\r\n" would leave a carriage return to grep, cut and diff.
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self.layout.names)
-        count = 0
+    def _values(self, rows: Iterable[Row]) -> Iterator[Sequence[Scalar]]:
         for row in rows:
-            texts = [_text(value) for value in self.layout.values(row)]
-            writer.writerow([escape_controls(text) for text in texts] if safe else texts)
-            count += 1
-        return count
-
-    def _json_lines(self, rows: Iterable[Row], stream: Stream) -> int:
-        count, names = 0, self.layout.names
-        for row in rows:
-            line = orjson.dumps(dict(zip(names, self.layout.values(row), strict=True)))
-            # Escaped in files too: to a program an escape in JSON is the same text.
-            stream.write(escape_json(line).decode() + "\n")
-            count += 1
-        return count
-
-
-def _text(value: Scalar) -> str:
-    return value if isinstance(value, str) else format_value(value)
+            self._count += 1
+            yield self.layout.values(row)
 
 
 @contextmanager

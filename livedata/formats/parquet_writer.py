@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from livedata.cli.output.whole_file import whole_file
+from livedata.formats.table_layout import as_moment
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from livedata.cli.dataset.table_layout import Heading, TableLayout
+    from livedata.formats.table_layout import Heading, TableLayout
     from livedata.model.dataset import ColumnType
     from livedata.model.row import Row, Scalar
 
@@ -26,9 +24,9 @@ _TOGETHER: Final = 10_000
 
 
 def write_parquet(
-    rows: Iterable[Row], layout: TableLayout, about: dict[str, object], output: Path
+    rows: Iterable[Row], layout: TableLayout, about: dict[str, object], file: Path
 ) -> int:
-    """Write a file that is complete or not there; how many rows it has.
+    """Write a file; how many rows it has.
 
     `about` is what the file says of itself, under the key ``livedata``. Raises LivedataError if
     pyarrow is missing.
@@ -40,7 +38,7 @@ def write_parquet(
     )
     kinds = [heading.type for heading in layout.headings]
     count, remaining = 0, iter(rows)
-    with whole_file(output) as part, parquet.ParquetWriter(part, schema) as writer:
+    with parquet.ParquetWriter(file, schema) as writer:
         while together := list(islice(remaining, _TOGETHER)):
             cells = zip(*map(layout.values, together), strict=True)
             columns = [
@@ -58,7 +56,7 @@ def _pyarrow() -> tuple[Any, Any]:
         from pyarrow import parquet
     except ImportError as error:
         raise LivedataError(
-            "--format parquet needs a part of livedata that is not installed.",
+            "Parquet files need a part of livedata that is not installed.",
             remedies=(Remedy("install_tables"),),
         ) from error
     return pa, parquet
@@ -82,11 +80,3 @@ def _value(cell: Scalar, kind: ColumnType) -> object:
     if cell is None or kind in {"string", "url", "boolean"}:
         return cell
     return float(cell) if kind == "number" else as_moment(str(cell))
-
-
-def as_moment(text: str) -> datetime:
-    """A date as an instant: a day is its midnight in UTC, a time without a zone is in UTC."""
-    moment = datetime.fromisoformat(text)
-    with suppress(OverflowError):  # on the first day that there is, east of UTC
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    return moment.replace(tzinfo=UTC)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from livedata.model.errors import Invalid
@@ -63,6 +65,14 @@ class TableLayout:
         last = [row["observedAt"], row["updatedAt"]] if self._times else []
         # A row of another moment may have fewer columns.
         return [*about, *(row["data"].get(field) for field in self._fields), *last]
+
+
+def as_moment(text: str) -> datetime:
+    """A date as an instant: a day is its midnight in UTC, a time without a zone is in UTC."""
+    moment = datetime.fromisoformat(text)
+    with suppress(OverflowError):  # on the first day that there is, east of UTC
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    return moment.replace(tzinfo=UTC)
 
 
 def _chosen(columns: Sequence[Column], only: Sequence[str]) -> list[Column]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from livedata.cli.dataset.parquet_writer import as_moment
-from livedata.cli.output.whole_file import whole_file
+from livedata.formats.table_layout import as_moment
 from livedata.model.errors import Invalid, LivedataError
 from livedata.model.problem import Remedy
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from livedata.cli.dataset.table_layout import Heading, TableLayout
+    from livedata.formats.table_layout import Heading, TableLayout
     from livedata.model.dataset import ColumnType
     from livedata.model.row import Row, Scalar
 
@@ -28,9 +27,9 @@ _NARROW: Final = {"number": 12, "boolean": 10}
 
 
 def write_xlsx(
-    rows: Iterable[Row], layout: TableLayout, about: dict[str, object], output: Path
+    rows: Iterable[Row], layout: TableLayout, about: dict[str, object], file: Path
 ) -> int:
-    """Write a workbook that is complete or not there; how many rows it has.
+    """Write a workbook; how many rows it has.
 
     `about` stands in its properties. Raises Invalid for more rows than a sheet has, LivedataError
     if XlsxWriter is missing.
@@ -38,7 +37,7 @@ def write_xlsx(
     make = _workbook()
     # Each row is written to the disk before the next: no table is too large for the memory.
     options = {"constant_memory": True}
-    with whole_file(output) as part, make(str(part), options) as workbook:
+    with make(str(file), options) as workbook:
         for name, value in about.items():
             workbook.set_custom_property(f"livedata.{name}", str(value)[:255])
         sheet = _Sheet(workbook, layout)
@@ -52,7 +51,7 @@ def _workbook() -> Any:
         from xlsxwriter import Workbook
     except ImportError as error:
         raise LivedataError(
-            "--format xlsx needs a part of livedata that is not installed.",
+            "Workbooks need a part of livedata that is not installed.",
             remedies=(Remedy("install_tables"),),
         ) from error
     return Workbook
