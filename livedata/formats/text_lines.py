@@ -1,4 +1,4 @@
-"""Rows as text, some lines at a time: CSV, and a JSON object a line."""
+"""Rows as text, some lines at a time: CSV, a JSON object a line, and one JSON object of all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from livedata.model.row import Scalar
 
 _TOGETHER: Final = 500
 """So many lines are held at once."""
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(
@@ -30,13 +29,12 @@ def csv_text(
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator=line_end)
     writer.writerow(names)
+    yield stream.getvalue()
     remaining = iter(rows)
     while together := list(islice(remaining, _TOGETHER)):
-        writer.writerows([_cell(value, as_text) for value in row] for row in together)
-        yield stream.getvalue()
         stream.seek(0)
         stream.truncate()
-    if stream.tell():  # no row at all: the heading stands alone
+        writer.writerows([_cell(value, as_text) for value in row] for row in together)
         yield stream.getvalue()
 
 
@@ -48,9 +46,14 @@ def json_lines(names: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> Iterat
         yield b"".join(orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE) for values in objects)
 
 
-def no_formula(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe stands before what may be."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def json_table(head: Mapping[str, object], rows: Iterable[Sequence[Scalar]]) -> Iterator[bytes]:
+    """Yield a JSON object with the members of `head`, and last with `rows` as arrays, in pieces."""
+    yield orjson.dumps(head)[:-1] + b',"rows":['
+    comma, remaining = b"", iter(rows)
+    while together := list(islice(remaining, _TOGETHER)):
+        yield comma + orjson.dumps(together)[1:-1]
+        comma = b","
+    yield b"]}"
 
 
 def _cell(value: Scalar, as_text: Callable[[str], str]) -> str:

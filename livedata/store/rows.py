@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 
 import orjson
 
@@ -34,7 +33,7 @@ SELECT {_CELLS}, id, row_key, presence, status, revision_id, first_run_id, last_
 FROM rows
 """  # noqa: S608  (our names)
 _TOGETHER = 500
-"""So many rows share the question for who they are of."""
+"""So many rows of an export are read at once."""
 _CURRENT = f"SELECT {_CELLS}, id, row_key, presence, revision_id FROM rows"  # noqa: S608
 # Revisions are only ever added, so the last one up to a sequence is the row as it was then. A row
 # that is younger has none: max() is NULL, which equals nothing, and the join drops the row.
@@ -102,13 +101,13 @@ def recent(
 
 def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
     """Every row of a dataset in the order in which Runs found them, for an export."""
-    # Ids grow with time, and within a Run with the place on the site.
-    stored = reader.each(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+    # Ids grow with time, and within a Run with the place on the site. They alone are sorted: the
+    # database would read the whole table for it, before the first row is here.
+    sql = "SELECT id FROM rows WHERE dataset_id = :dataset ORDER BY id"
+    every = [row_id for (row_id,) in reader.each(sql, dataset=dataset)]
     # Some at a time: a table need not fit into memory.
-    while together := list(islice(stored, _TOGETHER)):
-        who = identities(reader, dataset, [row[7] for row in together])
-        for row in together:
-            yield _row(row, fields, who.get(row[7]))
+    for start in range(0, len(every), _TOGETHER):
+        yield from of_ids(reader, dataset, fields, every[start : start + _TOGETHER])
 
 
 def keys_of(reader: Reader, wanted: Collection[RowId]) -> dict[RowId, str]:
