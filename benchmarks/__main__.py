@@ -18,6 +18,7 @@ GROUPS = (
     "serve",
     "pages",
     "moments",
+    "shares",
     "workers",
     "postgres",
 )

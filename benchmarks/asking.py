@@ -101,8 +101,8 @@ def _timed(asking: Asking) -> float:
 @contextmanager
 def serving(
     command: Sequence[str | Path], port: int, log: Path, env: Mapping[str, str], path: str = "/"
-) -> Iterator[None]:
-    """Run a server during the block, which begins as soon as the server answers `path`."""
+) -> Iterator[int]:
+    """Run a server during the block, which begins as soon as it answers `path`; its process id."""
     with log.open("ab") as output:
         server = subprocess.Popen(
             command,
@@ -113,7 +113,7 @@ def serving(
         )
         try:
             _await(server, port, path, log)
-            yield
+            yield server.pid
         finally:
             server.terminate()
             server.wait()

@@ -78,6 +78,9 @@ GOALS: Mapping[int | str, Goal] = {
     50: Goal("what a table page weighs with all that it loads", 200, 100, "KB"),
     51: Goal("a table of 1000 rows at another moment, CPU, against as it is", 3.0, 1.5),
     52: Goal("what a notice would have told of 100,000 changes, CPU", 2.0, 1.0, "s"),
+    53: Goal("a shared table that is the same, 304, CPU", 3.0, 1.5, "ms"),
+    54: Goal("a shared table of 100,000 rows, until its first byte", 100, 50, "ms"),
+    55: Goal("a shared table of 100,000 rows, peak memory above idle", 64, 32, "MiB"),
 }
 
 
