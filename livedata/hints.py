@@ -241,6 +241,7 @@ _COMMANDS: Final[Commands] = {
     "check_store": lambda *_: "livedata check",
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
+    "list_shares": lambda about, _: about.command("share list"),
     "create_key": lambda about, _: about.command("key create"),
     "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
     "suggest_source": lambda about, _: about.command("dataset suggest", about.dataset),

@@ -39,7 +39,7 @@ from tests.notices.conftest import add_notice
 
 STEP = 16 * 1024
 NO_ROOM = 7
-MOST = 200
+MOST = 400
 """An act that never gets through ends the test too."""
 ANYTHING = AcceptancePolicy(mass_loss=None)
 LATER = Micros(ids.now() + 91 * 86_400_000_000)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from urllib.parse import quote
 
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
-from livedata.api import feeds, openapi
-from livedata.api.auth import KeyUsageRecorder, balance_of, meet
+from livedata.api import feeds, openapi, shares
+from livedata.api.auth import KeyUsageRecorder, balance_of, meet, without_secrets
 from livedata.api.endpoints import AppContext
 from livedata.api.responses import (
     MAX_BODY,
@@ -28,11 +27,10 @@ from livedata.model.research.settings import ResearchSettings
 from livedata.rules.network.hosts import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
-from livedata.services.accounts import PREFIX, Caller
+from livedata.services.accounts import Caller
 from livedata.store.database.store import Store
 
 access = logging.getLogger("livedata.access")
-_KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
 
 
 def create_app(
@@ -59,6 +57,7 @@ def create_app(
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(feeds.blueprint())
+    app.register_blueprint(shares.blueprint())
     app.add_url_rule("/healthz", "healthz", _health, provide_automatic_options=False)
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)
@@ -114,8 +113,8 @@ def _finish(response: Response) -> Response:
         meet(request.environ, caller.owner)
     response.headers["X-Request-Id"] = g.request_id
     response.headers["X-Credits-Remaining"] = str(_balance(caller))
-    # A key that was pasted into a path must not reach the log, nor may a newline.
-    path = _KEY.sub(f"{PREFIX}...", quote(request.path))
+    # What opens something must not reach the log, nor may a newline.
+    path = without_secrets(quote(request.path))
     took = round((time.perf_counter() - g.began) * 1000, 1)
     owner = quote(caller.owner) if caller else "-"
     said = (g.request_id, request.method, path, response.status_code, took, owner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +13,7 @@ from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.model.ids import OwnerName
 from livedata.services import accounts
-from livedata.services.accounts import Caller
+from livedata.services.accounts import PREFIX, Caller
 from livedata.store.database.store import Store
 
 MINUTE = 60 * 1_000_000
@@ -20,6 +21,9 @@ MEET = "livedata.meet"
 """The name in a WSGI environment of what is told the owner of a request, if the server asks."""
 COOKIE = "livedata"
 """The name of the cookie with the session of a browser that is signed in."""
+
+_KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
+_SHARE = re.compile(r"(/share/)[^/]+", re.IGNORECASE)
 
 log = logging.getLogger("livedata.api")
 
@@ -37,6 +41,11 @@ def bearer(header: str | None) -> str:
     """The secret in an Authorization header; empty if it has none."""
     scheme, _, secret = (header or "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def without_secrets(text: str) -> str:
+    """A text for a log in which no key stands, and of an address of a table not what opens it."""
+    return _SHARE.sub(r"\1...", _KEY.sub(f"{PREFIX}...", text))
 
 
 def meet(environ: Mapping[str, Any], owner: OwnerName) -> None:

@@ -6,9 +6,10 @@ get the API's own body.
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import partial
 from ipaddress import IPv6Address
 from typing import Any, Final
@@ -22,7 +23,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.task import ErrorTask, WSGITask
 from werkzeug.http import parse_cookie
 
-from livedata.api.auth import COOKIE, MEET, balance_of, bearer
+from livedata.api.auth import COOKIE, MEET, balance_of, bearer, without_secrets
 from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
 from livedata.model import ids
 from livedata.model.errors import BadRequest, LivedataError
@@ -128,6 +129,14 @@ class RejectedRequest(ErrorTask):  # type: ignore[misc]  # waitress says no type
         self.write(body)
 
 
+class _Log(logging.LoggerAdapter[logging.Logger]):
+    """The log of waitress, which names the paths of answers that fail."""
+
+    @override
+    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, Any]:
+        return without_secrets(str(msg)), kwargs
+
+
 class Connection(HTTPChannel):  # type: ignore[misc]
     """A connection with its bounds: the time of a request, and the number from one peer.
 
@@ -135,6 +144,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     client gets the answer.
     """
 
+    logger = _Log(utilities.logger, {})
     request: Request | None
     parser_class = Request
     task_class = Answer
@@ -219,7 +229,9 @@ def credential(path: str, query: str, headers: Mapping[str, str]) -> str:
     another cookie or parameter is no stranger.
     """
     path = f"/{path.lstrip('/')}"  # as a WSGI environment has it
-    if path.startswith("/feeds/"):
+    if path.startswith("/share/"):
+        kind, secret = "share", path.split("/")[2]
+    elif path.startswith("/feeds/"):
         kind, secret = "feed", _token(query)
     elif path.startswith("/v1/"):
         kind, secret = "key", bearer(headers.get("AUTHORIZATION"))

@@ -20,6 +20,7 @@ from livedata.api.responses import (
     Internal,
     UnsupportedMediaType,
     entity_tag,
+    is_known,
     log,
     not_modified,
     reply,
@@ -96,7 +97,9 @@ class Endpoint(Struct, frozen=True):
     """An endpoint of interface 4; `path` as written there, `errors` as declared there.
 
     `state` reads what an answer is made of, cheaply: it may be the `view` itself. It is None if the
-    answer gets no entity tag. An extension is an endpoint that the interface does not list.
+    answer gets no entity tag. An extension is an endpoint that the interface does not list. With
+    `media_types` the view makes the whole response itself, in one of them, and with its entity tag;
+    `answer` is the shape of the first.
     """
 
     method: str
@@ -110,6 +113,12 @@ class Endpoint(Struct, frozen=True):
     body: type[Shape] | None = None
     state: View | None = None
     is_extension: bool = False
+    media_types: tuple[str, ...] = ()
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether its answers may have an entity tag."""
+        return self.state is not None or bool(self.media_types)
 
     @property
     def name(self) -> str:
@@ -126,7 +135,7 @@ class Endpoint(Struct, frozen=True):
         """All statuses of its answers, ascending after the one of success."""
         # The interface does not list these three: wrong method, large body, other media type.
         additions = (405, 413, 415) if self.body else (405,)
-        unchanged = (304,) if self.state else ()
+        unchanged = (304,) if self.is_tagged else ()
         return (self.status, *sorted({401, *additions, *unchanged, *self.errors}))
 
     def __call__(self, **path: str) -> Response:
@@ -146,6 +155,9 @@ class Endpoint(Struct, frozen=True):
             raise Internal from error
 
     def _answer(self, sent: ApiRequest, ids: tuple[bytes, ...]) -> Response:
+        if self.media_types:
+            response: Response = self.view(sent, *ids)
+            return response
         if self.method != "GET":
             return reply(self.view(sent, *ids), self.status)
         # Of one moment is all that an answer is made of, and the tag that says which answer it is.
@@ -157,7 +169,7 @@ class Endpoint(Struct, frozen=True):
         if state is None:
             return reply(self.view(sent, *ids), self.status)
         tag = entity_tag(state)
-        if tag in request.if_none_match.as_set(include_weak=True):
+        if is_known(tag):
             response = not_modified()
         else:
             answer = state if self.state is self.view else self.view(sent, *ids)
@@ -204,14 +216,15 @@ def endpoint(
     body: type[Shape] | None = None,
     state: View | Literal["answer"] | None = None,
     is_extension: bool = False,
+    media_types: tuple[str, ...] = (),
 ) -> Callable[[View], View]:
     """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
-        known = (IF_NONE_MATCH,) if state else ()
+        known = (IF_NONE_MATCH,) if state or media_types else ()
         made_of = view if state == "answer" else state
         parts = (answer, errors, view, query, (*headers, *known), body, made_of, is_extension)
-        ENDPOINTS.append(Endpoint(method, path, status, *parts))
+        ENDPOINTS.append(Endpoint(method, path, status, *parts, media_types))
         return view
 
     return declare

@@ -7,9 +7,10 @@ from typing import Annotated, NotRequired, TypedDict
 from livedata.model.dataset import Dataset
 from livedata.model.diagnosis.diagnostics import RunDiagnostics
 from livedata.model.diagnosis.recorded_research import RunArtifact
-from livedata.model.row import Row
+from livedata.model.row import Row, Scalar
 from livedata.model.run import Run, RunTrace
-from livedata.model.wire import NonNegativeInt, SchemaKeyword, Sentence, Uuid
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Sentence, Timestamp, Uuid
+from livedata.services.table_state import TableState
 
 
 class DatasetAnswer(TypedDict):
@@ -61,6 +62,20 @@ class DiagnosticsAnswer(TypedDict):
     """The explanation of a Run."""
 
     diagnostics: RunDiagnostics
+
+
+class TableAnswer(TypedDict):
+    """The rows of a table, each with its values in the order of `columns`.
+
+    `through` is the sequence of the last change in it. `state` tells whether these rows, the last
+    good ones, may be old, and `observedAt` when a Run was accepted last.
+    """
+
+    columns: list[str]
+    through: NonNegativeInt
+    state: TableState
+    observedAt: Timestamp | None
+    rows: list[list[Scalar]]
 
 
 class TraceAnswer(TypedDict):

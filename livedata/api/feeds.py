@@ -11,17 +11,17 @@ from html import escape
 from xml.sax import saxutils
 
 import orjson
-from flask import Blueprint, Response, current_app, g, request
+from flask import Blueprint, Response, current_app, request
 from msgspec import Struct
 from werkzeug.http import is_resource_modified
 
 from livedata.api.auth import meet
 from livedata.api.endpoints import AppContext
 from livedata.api.queries import path_id
-from livedata.api.responses import Internal, entity_tag, log, not_modified
+from livedata.api.responses import entity_tag, failing_inside, not_modified
 from livedata.messages import notice_events
 from livedata.model import ids
-from livedata.model.errors import NotFound, StoreUnavailable
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
 from livedata.services.notices.changes_by_name import described
@@ -129,11 +129,8 @@ def blueprint() -> Blueprint:
 def _view(form: Form) -> Callable[[str], Response]:
     def view(dataset: str) -> Response:
         context: AppContext = current_app.extensions["livedata"]
-        try:
+        with failing_inside():
             return _answer(context, dataset, form)
-        except StoreUnavailable as error:
-            log.warning("request %s: %s", g.request_id, error)
-            raise Internal from error
 
     return view
 

@@ -23,6 +23,7 @@ MEANINGS = {
     402: "The balance is 0.",
     404: "There is no such thing for this owner.",
     405: "The path does not know the method.",
+    406: "The form needs a part of livedata that is not installed.",
     409: "What was asked contradicts what is there; the code says how.",
     413: "The body is larger than 1 MiB.",
     415: "The body is not declared as application/json.",
@@ -41,6 +42,17 @@ _HEADERS: dict[str, Any] = {
     },
     "X-Credits-Remaining": {
         "description": "The owner's credits; 0 where authentication did not succeed.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "X-Livedata-State": {
+        "description": "ok, or why the rows, the last good ones, may be old: draft, paused, held, "
+        "failed or blocked.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "X-Livedata-Through": {
+        "description": "The sequence of the last change that the answer has.",
         "required": True,
         "schema": {"type": "integer", "minimum": 0},
     },
@@ -152,8 +164,9 @@ def _headers(entry: Endpoint) -> list[dict[str, Any]]:
 
 
 def _response(entry: Endpoint, status: int, answers: Answers) -> dict[str, Any]:
-    tagged = entry.state is not None and status in (entry.status, 304)
-    names = ("X-Credits-Remaining", "X-Request-Id", *(("ETag",) if tagged else ()))
+    tagged = entry.is_tagged and status in (entry.status, 304)
+    told = ("X-Livedata-State", "X-Livedata-Through") if tagged and entry.media_types else ()
+    names = ("X-Credits-Remaining", "X-Request-Id", *(("ETag",) if tagged else ()), *told)
     response: dict[str, Any] = {
         "description": MEANINGS[status],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
@@ -161,4 +174,7 @@ def _response(entry: Endpoint, status: int, answers: Answers) -> dict[str, Any]:
     if status != 304:
         schema = answers.of(entry.answer if status == entry.status else ErrorAnswer)
         response["content"] = {"application/json": {"schema": schema}}
+    if status == entry.status:
+        # What is no JSON has no schema.
+        response["content"] |= {media_type: {} for media_type in entry.media_types[1:]}
     return response

@@ -131,20 +131,56 @@ def flag(name: str, about: str) -> Parameter:
     return Parameter(name, about, {"type": "boolean", "default": False}, read, default=False)
 
 
-def choices(name: str, about: str, allowed: Sequence[str]) -> Parameter:
-    """A repeatable parameter for any of `allowed`, each at most once."""
+def switch(name: str, about: str) -> Parameter:
+    """A parameter that is on with 1, for addresses that people write; true and false do as well."""
+
+    def read(value: str) -> bool:
+        if value not in {"0", "1", "true", "false"}:
+            raise ValueError(f"must be 1 or 0, not {format_value(value)}")
+        return value in {"1", "true"}
+
+    schema = {"type": "string", "enum": ["0", "1", "true", "false"], "default": "0"}
+    return Parameter(name, about, schema, read, default=False)
+
+
+def texts(name: str, about: str, longest: int) -> Parameter:
+    """A repeatable parameter for texts of 1 to `longest` characters, each at most once."""
+    single = text(name, about, longest)
+    schema = {"type": "array", "items": single.schema, "uniqueItems": True}
+    return Parameter(name, about, schema, single.read, default=(), repeatable=True)
+
+
+def names(name: str, about: str) -> Parameter:
+    """A parameter for names of columns with commas between them."""
+
+    def read(value: str) -> tuple[str, ...]:
+        given = tuple(part.strip() for part in value.split(","))
+        if not all(given):
+            raise ValueError("must have names of columns, with commas between them: title,price")
+        return given
+
+    return Parameter(name, about, {"type": "string", "minLength": 1}, read, default=())
+
+
+def choice(name: str, about: str, allowed: Sequence[str], default: str | None = None) -> Parameter:
+    """A parameter for one of `allowed`."""
 
     def read(value: str) -> str:
         if value not in allowed:
             raise ValueError(f"must be one of {', '.join(allowed)}, not {format_value(value)}")
         return value
 
-    schema = {
-        "type": "array",
-        "items": {"type": "string", "enum": list(allowed)},
-        "uniqueItems": True,
-    }
-    return Parameter(name, about, schema, read, default=(), repeatable=True)
+    schema = {"type": "string", "enum": list(allowed)}
+    shown = schema if default is None else {**schema, "default": default}
+    return Parameter(name, about, shown, read, default)
+
+
+def choices(name: str, about: str, allowed: Sequence[str]) -> Parameter:
+    """A repeatable parameter for any of `allowed`, each at most once."""
+
+    single = choice(name, about, allowed)
+    schema = {"type": "array", "items": single.schema, "uniqueItems": True}
+    return Parameter(name, about, schema, single.read, default=(), repeatable=True)
 
 
 def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, Any]:

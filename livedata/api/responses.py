@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from livedata.model.errors import (
     BadRequest,
     Conflict,
     Damaged,
+    FormUnavailable,
     InsufficientCredits,
     Invalid,
     LivedataError,
@@ -73,6 +75,7 @@ STATUSES: Mapping[type[LivedataError], int] = {
     InsufficientCredits: 402,
     NotFound: 404,
     MethodNotAllowed: 405,
+    FormUnavailable: 406,
     Conflict: 409,
     PayloadTooLarge: 413,
     UnsupportedMediaType: 415,
@@ -103,6 +106,11 @@ def entity_tag(state: object) -> str:
     # With the question: a tag that matches was sent with a 200 to the very same one.
     made_of = repr((VERSION, request.full_path, state))
     return hashlib.sha256(made_of.encode()).hexdigest()[:32]
+
+
+def is_known(tag: str) -> bool:
+    """Whether the client has the answer with this entity tag already."""
+    return tag in request.if_none_match.as_set(include_weak=True)
 
 
 def not_modified() -> Response:
@@ -151,7 +159,19 @@ def http_error_response(error: HTTPException) -> Response:
     return answer
 
 
-def log_failure(error: Exception, store: Store | None = None) -> None:
+@contextmanager
+def failing_inside() -> Iterator[None]:
+    """Answer that something went wrong inside if the store cannot be reached."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        log.warning("request %s: %s", g.request_id, error)
+        raise Internal from error
+
+
+def log_failure(
+    error: Exception, store: Store | None = None, request_id: str | None = None
+) -> None:
     """Say in the log, by request id, why a request failed: nobody else is to know.
 
     It is the record of the `store` that cannot be read, or else the traceback.
@@ -163,7 +183,8 @@ def log_failure(error: Exception, store: Store | None = None) -> None:
         error = damaged
     except StoreUnavailable:
         pass
+    request_id = request_id or g.get("request_id")
     if isinstance(error, Damaged):
-        log.error("request %s: %s", g.get("request_id"), error)
+        log.error("request %s: %s", request_id, error)
     else:
-        log.error("request %s failed", g.get("request_id"), exc_info=error)
+        log.error("request %s failed", request_id, exc_info=error)

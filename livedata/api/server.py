@@ -45,6 +45,11 @@ _KEPT_FREE = 8 * 1024 * 1024
 """The bytes of free memory that a thread keeps for its next answer."""
 
 
+_MOST_WAITING = 1024**4
+"""The bytes of an answer that wait for a slow client before a thread waits too: no table has so
+many."""
+
+
 class PortTaken(LivedataError):
     """Another program listens at this address."""
 
@@ -89,6 +94,9 @@ class Server:
             connection_limit=2000,
             channel_timeout=10,
             cleanup_interval=2,
+            # Nor does it where the answer is a table that it takes in slowly: what was written
+            # waits in a file, and each connection ends that takes nothing for a while.
+            outbuf_high_watermark=_MOST_WAITING,
             # select() fails on file descriptors over 1,023.
             asyncore_use_poll=True,
             # Above our own limit: a body that is a little too large gets the application's 413.

@@ -1,12 +1,13 @@
-"""The endpoints of interface 4, and one that it does not list.
+"""The endpoints of interface 4, and two that it does not list.
 
 Each reads its query, calls a service, and replies.
 """
 
 from __future__ import annotations
 
-from flask import Blueprint
+from flask import Blueprint, Response
 
+from livedata.api import tables
 from livedata.api.endpoints import ENDPOINTS, ApiRequest, Header, endpoint
 from livedata.api.envelopes import (
     ArtifactAnswer,
@@ -17,9 +18,11 @@ from livedata.api.envelopes import (
     RunAnswer,
     RunList,
     RunQueued,
+    TableAnswer,
     TraceAnswer,
 )
 from livedata.api.queries import (
+    choice,
     choices,
     flag,
     integer,
@@ -41,6 +44,7 @@ from livedata.research.providers.readiness import require_packages
 from livedata.rules.declaration.research import check
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
 from livedata.services.research import declaring
+from livedata.store.shares import Scope
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
 SINCE = timestamp("since", "Only rows updated then or later.")
@@ -48,6 +52,7 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 STATUS = choices("status", "Only rows of these statuses; may be repeated.", STATUSES)
 AFTER = integer("after", "Only revisions after this sequence.", 0, default=0)
 THROUGH = integer("through", "The end of the window: the through of its first page.", 0)
+FORM = choice("format", "The form of the answer.", tables.FORMS, "json")
 ROW = uuid("rowId", "Only the timeline of this row.")
 FIELD = uuid("fieldId", "Only the timeline of this field.")
 SUMMARY = flag("summary", "Add what the whole Run lost; not together with entity or field.")
@@ -155,6 +160,22 @@ def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision
     """Override cells by hand, or reset them to what the source says."""
     edit = request.body.row_edit()
     return rows.edit(request.store, request.owner, dataset, row, edit, request.caller.key)
+
+
+@endpoint(
+    "GET",
+    DATASET + "/table",
+    TableAnswer,
+    *(400, 404, 406, 500),
+    query=(FORM, *tables.PARAMETERS),
+    is_extension=True,
+    media_types=tables.MEDIA_TYPES,
+)
+def get_table(request: ApiRequest, dataset: DatasetId) -> Response:
+    """Read the table, or its changes, as a file in one of several forms."""
+    scope = Scope(request.owner, dataset)
+    form = request.query["format"]
+    return tables.answer(request.store, lambda _: scope, form, request.query, request.app.zone)
 
 
 def feed_state(request: ApiRequest, dataset: DatasetId) -> object:

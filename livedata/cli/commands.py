@@ -131,6 +131,21 @@ _ROWS: Table = {
     ),
 }
 
+_SHARE: Table = {
+    "add": (
+        "Print a new address of the table of dataset D, for spreadsheets and programs.",
+        "livedata.cli.accounts.shares:add_share",
+    ),
+    "list": (
+        "List the addresses of tables, or of dataset D, without what opens them.",
+        "livedata.cli.accounts.shares:list_shares",
+    ),
+    "revoke": (
+        "End the address of a table at once, named by its id or the beginning or end of it.",
+        "livedata.cli.accounts.shares:revoke_share",
+    ),
+}
+
 _NOTICE: Table = {
     "add": ("Add a notice: whom to tell, and of what.", "livedata.cli.notices.add:add"),
     "list": (
@@ -200,6 +215,7 @@ COMMANDS: Table = {
         "Print the address of a feed of a dataset's changes.",
         "livedata.cli.notices.feed:feed",
     ),
+    "share": ("Share tables at addresses, for spreadsheets and programs.", _SHARE),
     "key": ("Create, list and revoke API keys.", _KEY),
     "credits": ("Grant credits.", _CREDITS),
     "usage": (

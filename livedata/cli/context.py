@@ -18,6 +18,8 @@ R = TypeVar("R")
 
 DEFAULT_OWNER = "local"
 LONGEST_OWNER = 120
+LOCAL_BASE = "http://127.0.0.1:8000"
+"""Where `livedata serve` answers if nobody says otherwise."""
 
 
 # Help and usage errors import this module, and click is all that they may cost: so everything that
@@ -152,6 +154,29 @@ def at_option(what: str) -> Callable[[Any], Any]:
 def where_option(what: str) -> Callable[[Any], Any]:
     """Make ``--where``, which takes a clause of a condition and may be repeated."""
     return click.option("--where", metavar="CLAUSE", multiple=True, help=what)
+
+
+def base_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command that prints an address ``--base``."""
+    return click.option(
+        "--base",
+        metavar="URL",
+        callback=_base,
+        help="Where readers reach `livedata serve`.  [default: LIVEDATA_PUBLIC_URL, else "
+        f"{LOCAL_BASE}]",
+    )(command)
+
+
+def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    from livedata.config import is_base
+
+    base = value and value.rstrip("/")
+    if base and not is_base(base):
+        raise click.BadParameter(
+            f"{value!r} is no address, or has a user, a query or a fragment; give one such as "
+            "https://data.example.org"
+        )
+    return base
 
 
 def _parse_since(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from livedata.formats.table_layout import as_moment
-from livedata.model.errors import LivedataError
+from livedata.model.errors import FormUnavailable
 from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def write_parquet(
 ) -> int:
     """Write a file; how many rows it has.
 
-    `about` is what the file says of itself, under the key ``livedata``. Raises LivedataError if
-    pyarrow is missing.
+    `about` is what the file says of itself, under the key ``livedata``. Raises FormUnavailable
+    if pyarrow is missing.
     """
     pa, parquet = _pyarrow()
     schema = pa.schema(
@@ -55,7 +55,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise LivedataError(
+        raise FormUnavailable(
             "Parquet files need a part of livedata that is not installed.",
             remedies=(Remedy("install_tables"),),
         ) from error

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from livedata.model.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from livedata.model.dataset import Column, ColumnType
     from livedata.model.row import Row, Scalar
 
 ABOUT: Final = ("rowKey", "status", "presence")
 TIMES: Final = ("observedAt", "updatedAt")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What a formula begins with in a spreadsheet."""
 
 
 class Heading(NamedTuple):
@@ -32,22 +34,28 @@ class TableLayout:
     """The columns of an export, and the values of a row in their order.
 
     Ours come first, then those of the dataset, with `times` last when rows were seen and changed.
-    Where `only` names columns of the dataset, these alone are there. Raises Invalid for a name that
-    none has.
+    Where `only` names columns of the dataset, these alone are there. With `safe` no text is one
+    that a spreadsheet takes for a formula. Raises Invalid for a name that no column has.
     """
 
     def __init__(
-        self, columns: Sequence[Column], *, times: bool = False, only: Sequence[str] = ()
+        self,
+        columns: Sequence[Column],
+        *,
+        times: bool = False,
+        only: Sequence[str] | None = None,
+        safe: bool = False,
     ) -> None:
-        chosen = _chosen(columns, only) if only else columns
+        chosen = columns if only is None else _chosen(columns, only)
         names = [column["name"] for column in chosen]
         # A column's name begins with a letter, so what begins with an underscore never is one.
         about, last = (
             [f"_{name}" if name in names else name for name in own] for own in (ABOUT, TIMES)
         )
         self._fields = [column["id"] for column in chosen]
-        self._about = not only
+        self._about = only is None
         self._times = times
+        self._safe = safe
         self.headings = [
             *(Heading(name, "string") for name in about if self._about),
             *(_heading(column) for column in chosen),
@@ -64,7 +72,8 @@ class TableLayout:
         about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]] if self._about else []
         last = [row["observedAt"], row["updatedAt"]] if self._times else []
         # A row of another moment may have fewer columns.
-        return [*about, *(row["data"].get(field) for field in self._fields), *last]
+        values = [*about, *(row["data"].get(field) for field in self._fields), *last]
+        return no_formulas(values) if self._safe else values
 
 
 def as_moment(text: str) -> datetime:
@@ -73,6 +82,14 @@ def as_moment(text: str) -> datetime:
     with suppress(OverflowError):  # on the first day that there is, east of UTC
         moment = moment.astimezone(UTC) if moment.tzinfo else moment
     return moment.replace(tzinfo=UTC)
+
+
+def no_formulas(values: Iterable[Scalar]) -> list[Scalar]:
+    """Values of which a spreadsheet takes none for a formula: an apostrophe is before such ones."""
+    return [
+        f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+        for value in values
+    ]
 
 
 def _chosen(columns: Sequence[Column], only: Sequence[str]) -> list[Column]:

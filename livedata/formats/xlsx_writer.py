@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from livedata.formats.table_layout import as_moment
-from livedata.model.errors import Invalid, LivedataError
+from livedata.model.errors import FormUnavailable, Invalid
 from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ MOST_LINKS: Final = 65_530
 LONGEST_LINK: Final = 2_079
 LONGEST_TEXT: Final = 32_767
 FIRST_YEAR: Final = 1900
+_CREATED: Final = datetime(1980, 1, 1)  # noqa: DTZ001  (XlsxWriter writes it without a zone)
 _WIDTH: Final = 18
 _NARROW: Final = {"number": 12, "boolean": 10}
 
@@ -31,13 +33,15 @@ def write_xlsx(
 ) -> int:
     """Write a workbook; how many rows it has.
 
-    `about` stands in its properties. Raises Invalid for more rows than a sheet has, LivedataError
-    if XlsxWriter is missing.
+    `about` stands in its properties. Raises Invalid for more rows than a sheet has, and
+    FormUnavailable if XlsxWriter is missing.
     """
     make = _workbook()
     # Each row is written to the disk before the next: no table is too large for the memory.
     options = {"constant_memory": True}
     with make(str(file), options) as workbook:
+        # The same table is the same file, byte by byte.
+        workbook.set_properties({"created": _CREATED})
         for name, value in about.items():
             workbook.set_custom_property(f"livedata.{name}", str(value)[:255])
         sheet = _Sheet(workbook, layout)
@@ -50,7 +54,7 @@ def _workbook() -> Any:
     try:
         from xlsxwriter import Workbook
     except ImportError as error:
-        raise LivedataError(
+        raise FormUnavailable(
             "Workbooks need a part of livedata that is not installed.",
             remedies=(Remedy("install_tables"),),
         ) from error
@@ -82,7 +86,7 @@ class _Sheet:
         if self.count >= MOST_ROWS:
             raise Invalid(
                 f"A sheet has at most {MOST_ROWS - 1:,} rows below its heading, and there are "
-                "more. --format csv and parquet take them, --where fewer."
+                "more: take CSV or Parquet, or ask for fewer rows by a condition."
             )
         for place, (value, kind) in enumerate(zip(values, self._kinds, strict=True)):
             if value is not None:

@@ -36,6 +36,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "init": "Write a source to start from",
     "list_datasets": "See the datasets",
     "list_keys": "See the keys",
+    "list_shares": "See the addresses that are shared",
     "create_key": "Make one",
     "create_dataset": "Make a dataset of it",
     "suggest_source": "Write a source that does, and see what a Run of it would change",

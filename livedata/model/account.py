@@ -1,4 +1,4 @@
-"""Keys and credits: interface 2.13 and 5, and rules 1."""
+"""Keys, shared tables and credits: interface 2.13 and 5, and rules 1 and 17."""
 
 from __future__ import annotations
 
@@ -41,3 +41,18 @@ class ApiKey(TypedDict):
     lastUsedAt: Timestamp | None
     revokedAt: Timestamp | None
     key: NotRequired[str]
+
+
+class Share(TypedDict):
+    """An address at which a table is read without a key; the address itself is shown once.
+
+    `columns` are names, null for all; `where` holds for each row that is read there.
+    """
+
+    id: Uuid
+    dataset: str
+    label: str | None
+    columns: list[str] | None
+    where: list[str]
+    createdAt: Timestamp
+    revoked: bool

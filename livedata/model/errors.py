@@ -120,6 +120,12 @@ class ResearchUnavailable(LivedataError):
     code = "research_unavailable"
 
 
+class FormUnavailable(LivedataError):
+    """A table cannot be written in this form here: a part of livedata is not installed."""
+
+    code = "form_unavailable"
+
+
 class Damaged(LivedataError):
     """A record of the store cannot be read."""
 

@@ -20,6 +20,7 @@ ObservationId = NewType("ObservationId", bytes)
 KeyId = NewType("KeyId", bytes)
 NoticeId = NewType("NoticeId", bytes)
 MessageId = NewType("MessageId", bytes)
+ShareId = NewType("ShareId", bytes)
 OwnerName = str
 """Who owns datasets and credits: a name that people write as it is."""
 Micros = NewType("Micros", int)

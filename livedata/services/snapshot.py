@@ -54,16 +54,22 @@ def snapshot(
     Raises NotFound, and Invalid if WHEN is no moment of the dataset.
     """
     with db.reading() as reader:
-        dataset = datasets.ref(reader, owner, dataset_id)
-        moment = find_moment(reader, dataset, when, zone)
-        fields = moments.fields_at(reader, dataset, moment.sequence)
-        if moment.sequence == dataset.head:
-            # With when each row was seen last, which no revision says.
-            rows = row_store.in_order(reader, dataset_id, fields)
-        else:
-            rows = moments.rows_at(reader, dataset_id, fields, moment.sequence)
-        changes = _changes(reader, dataset, moment.sequence)
-        yield TableSnapshot(moment, [*fields.columns.values()], rows, changes)
+        yield read_snapshot(reader, datasets.ref(reader, owner, dataset_id), when, zone)
+
+
+def read_snapshot(
+    reader: Reader, dataset: DatasetRef, when: str | None, zone: str
+) -> TableSnapshot:
+    """The same within a transaction: rows and changes are read from it when they are asked for."""
+    moment = find_moment(reader, dataset, when, zone)
+    fields = moments.fields_at(reader, dataset, moment.sequence)
+    if moment.sequence == dataset.head:
+        # With when each row was seen last, which no revision says.
+        rows = row_store.in_order(reader, dataset.id, fields)
+    else:
+        rows = moments.rows_at(reader, dataset.id, fields, moment.sequence)
+    changes = _changes(reader, dataset, moment.sequence)
+    return TableSnapshot(moment, [*fields.columns.values()], rows, changes)
 
 
 def _changes(reader: Reader, dataset: DatasetRef, through: int) -> Iterator[Change]:

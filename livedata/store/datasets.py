@@ -253,7 +253,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
     for of_dataset in (
         *("cursors", "revision_fields", "revisions", "rows", "observations"),
         # The stream before its messages, as whoever delivers one locks them.
-        *("notice_streams", "outbox", "feed_tokens", "bodies", "entities"),
+        *("notice_streams", "outbox", "feed_tokens", "shares", "bodies", "entities"),
         *("skipped_fires", "runs", "schemas", "recipes", "bots"),
     ):
         writer.execute(

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from livedata.model.dataset import DatasetStatus, RunStatus
 from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import (
@@ -153,6 +154,22 @@ def accepted_before(reader: Reader, dataset: DatasetId, run: RunId) -> RunId | N
         run=run,
     )
     return accepted
+
+
+def condition(
+    reader: Reader, dataset: DatasetId
+) -> tuple[DatasetStatus, RunStatus | None, Micros | None]:
+    """The status of a dataset, how its last Run ended, and when one was accepted last."""
+    # Each by one step or a few in the index of its Runs, however many there are.
+    row = reader.row(
+        "SELECT d.status, (SELECT status FROM runs WHERE dataset_id = d.id "
+        "AND completed_at IS NOT NULL ORDER BY queued_at DESC, id DESC LIMIT 1), "
+        "(SELECT completed_at FROM runs WHERE dataset_id = d.id AND status = 'succeeded' "
+        "ORDER BY queued_at DESC, id DESC LIMIT 1) FROM datasets d WHERE d.id = :dataset",
+        dataset=dataset,
+    )
+    assert row is not None
+    return row[0], row[1], row[2]
 
 
 def recipe_version(reader: Reader, run: RunId) -> int:

@@ -37,6 +37,9 @@ ENDPOINTS: Mapping[tuple[str, str], Declared] = {
         200, "RowRevision", (400, 401, 404, 409, 422)
     ),
     ("GET", "/v1/datasets/{datasetId}/changes"): Declared(200, "ChangePage", (400, 401, 404, 422)),
+    ("GET", "/v1/datasets/{datasetId}/table"): Declared(
+        200, "TableAnswer", (400, 401, 404, 406, 500)
+    ),
     ("GET", "/v1/datasets/{datasetId}/runs"): Declared(200, "RunList", (400, 401, 404)),
     ("POST", "/v1/datasets/{datasetId}/runs"): Declared(
         202, "RunQueued", (401, 402, 404, 409, 503)
@@ -56,6 +59,7 @@ CODES: Mapping[int, frozenset[str]] = {
     402: frozenset({"insufficient_credits"}),
     404: frozenset({"not_found"}),
     405: frozenset({"method_not_allowed"}),
+    406: frozenset({"form_unavailable"}),
     409: frozenset(
         {
             *("conflict", "name_taken", "schema_version_conflict", "revision_conflict"),
@@ -68,7 +72,7 @@ CODES: Mapping[int, frozenset[str]] = {
     500: frozenset({"internal"}),
     503: frozenset({"queue_unavailable", "research_unavailable"}),
 }
-EXTENSIONS = {("POST", "/v1/research/datasets")}
+EXTENSIONS = {("POST", "/v1/research/datasets"), ("GET", "/v1/datasets/{datasetId}/table")}
 """The endpoints that section 4 does not list."""
 ADDITIONS = {405, 413, 415}
 """The statuses that no endpoint of the interface declares."""

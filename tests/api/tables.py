@@ -194,6 +194,14 @@ TABLES: Mapping[str, Table] = {
     "ArtifactAnswer": {"artifact": a("RunArtifact")},
     "DiagnosticsAnswer": {"diagnostics": a("RunDiagnostics")},
     "TraceAnswer": {"trace": a("RunTrace")},
+    # An extension
+    "TableAnswer": {
+        "columns": many(STRING),
+        "through": COUNT,
+        "state": some("ok", "draft", "paused", "held", "failed", "blocked"),
+        "observedAt": null(WHEN),
+        "rows": many(many(SCALAR)),
+    },
     # 7
     "ErrorAnswer": {"error": a("ErrorBody")},
     "ErrorBody": {

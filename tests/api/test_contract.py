@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
+from livedata.api import tables
 from livedata.model.errors import ResearchUnavailable, StoreUnavailable
 from livedata.services import accounts, diagnostics, feed, queries, runs
 from livedata.store.database.store import Store
@@ -65,6 +67,12 @@ class Provoker:
         nowhere = self.world.path_of(route[1], **dict.fromkeys(self.world.ids, NOWHERE))
         return self.world.person.ask(route[0], nowhere, json={}).status_code
 
+    def _406(self, route: tuple[str, str]) -> int:
+        # As where the part of livedata that writes it is not installed.
+        self.monkeypatch.setitem(sys.modules, "pyarrow", None)
+        path = f"{self.world.path_of(route[1])}?format=parquet"
+        return self.world.person.ask(route[0], path).status_code
+
     def _409(self, route: tuple[str, str]) -> int:
         person, path = self.world.person, self.world.path_of(route[1])
         if route == ("POST", "/v1/datasets"):
@@ -112,6 +120,7 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     for name in ("dataset", "datasets", "rows", "row", "runs", "run", "usage"):
         monkeypatch.setattr(queries, name, fail)
     monkeypatch.setattr(feed, "changes_json", fail)
+    monkeypatch.setattr(tables, "serve_table", fail)
     for name in ("trace", "artifact_index", "artifact", "diagnostics"):
         monkeypatch.setattr(diagnostics, name, fail)
     monkeypatch.setattr(Store, "writing", fail)

@@ -154,7 +154,7 @@ def test_more_rows_than_a_sheet_has_are_refused(
     monkeypatch.setattr(xlsx_writer, "MOST_ROWS", 3)
     file = tmp_path / "table.xlsx"
     said = livedata.error("dataset", "export", "shop", "--format", "xlsx", "-o", str(file))
-    assert "A sheet has at most 2 rows below its heading, and there are more." in said
+    assert "A sheet has at most 2 rows below its heading, and there are more:" in said
     assert list(tmp_path.glob("*.xlsx")) == []
 
 

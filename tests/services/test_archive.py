@@ -247,6 +247,7 @@ OF_ANOTHER_KIND = {
         "notice_streams",
         "outbox",
         "feed_tokens",
+        "shares",
         "browser_sessions",
         "sign_in_links",
     ),

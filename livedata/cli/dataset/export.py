@@ -194,7 +194,7 @@ def _write(
     """Write a table in a format; how many rows that are."""
     every = table.rows_where(wanted.where)
     rows = (row for row in every if row["presence"] == "present" or not wanted.present)
-    layout = TableLayout(table.columns, times=wanted.times, only=wanted.columns)
+    layout = TableLayout(table.columns, times=wanted.times, only=wanted.columns or None)
     if output is None or file_format in _TEXTS:
         return RowWriter(file_format, layout).write(rows, output)
     described: Dataset = {**dataset, "columns": [*table.columns]}

@@ -5,37 +5,16 @@ from __future__ import annotations
 import click
 
 from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import LOCAL_BASE, CommandContext, base_option, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.services import queries
 from livedata.services.notices import feeds
-
-BASE = "http://127.0.0.1:8000"
-"""Where `livedata serve` answers if nobody says otherwise."""
-
-
-def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    from livedata.config import is_base
-
-    base = value and value.rstrip("/")
-    if base and not is_base(base):
-        raise click.BadParameter(
-            f"{value!r} is no address, or has a user, a query or a fragment; give one such as "
-            "https://data.example.org"
-        )
-    return base
 
 
 @click.command()
 @click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @click.option("--revoke", is_flag=True, help="End the address; the next call makes another.")
-@click.option(
-    "--base",
-    metavar="URL",
-    callback=_base,
-    help="Where readers reach `livedata serve`.  [default: LIVEDATA_PUBLIC_URL, else "
-    "http://127.0.0.1:8000]",
-)
+@base_option
 @common_options
 def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str | None) -> None:
     """Print the address of a feed of a dataset's changes.
@@ -51,7 +30,7 @@ def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str | None) -> N
 
 def _print_feed(ctx: CommandContext, name: str, base: str | None) -> None:
     """Print the addresses of a dataset's feed, which is made if there is none."""
-    base = base or ctx.settings.public_url or BASE
+    base = base or ctx.settings.public_url or LOCAL_BASE
     with ctx.writing() as store:
         dataset = queries.find_dataset(store, ctx.owner, name)
         token = feeds.open_feed(store, ctx.owner, dataset)

@@ -300,6 +300,16 @@ TABLES = (
     ),
     Table(name="feed_tokens", key="dataset_id", moments=("created_at",)),
     Table(
+        name="shares",
+        key="id",
+        json={
+            "columns": "livedata.store.database.codec:NAMES",
+            "clauses": "livedata.store.database.codec:NAMES",
+        },
+        moments=("created_at", "revoked_at"),
+        unique=("token_hash",),
+    ),
+    Table(
         name="cursors",
         key="dataset_id",
         moments=("updated_at",),

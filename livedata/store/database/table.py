@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0021"
+VERSION = "0022"
 """The newest migration."""
 
 

@@ -21,6 +21,7 @@ from livedata.store.tables.notices import (
     NoticeRecord,
     NoticeStreamRecord,
     OutboxRecord,
+    ShareRecord,
 )
 from livedata.store.tables.research import (
     ArtifactRecord,
@@ -53,7 +54,7 @@ RECORDS: tuple[type[SQLModel], ...] = (
     *(ObservationRecord, RowRecord, RevisionRecord, RevisionFieldRecord),
     *(ResearchAttemptRecord, ResearchStepRecord, ModelCallRecord, BodyRecord, ArtifactRecord),
     *(EntityRecord, ResearchDayRecord),
-    *(NoticeRecord, NoticeStreamRecord, OutboxRecord, FeedTokenRecord, CursorRecord),
+    *(NoticeRecord, NoticeStreamRecord, OutboxRecord, FeedTokenRecord, ShareRecord, CursorRecord),
 )
 """Every table, each after what it refers to; archives have theirs in this order."""
 metadata = SQLModel.metadata

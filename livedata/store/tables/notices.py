@@ -1,4 +1,4 @@
-"""Who hears of changes: the tables of notices, of feeds, and of those who read the changes."""
+"""Who hears of a table: notices, and those who read its feed, its changes, or a shared address."""
 
 from __future__ import annotations
 
@@ -105,6 +105,28 @@ class FeedTokenRecord(SQLModel, table=True):
     dataset_id: bytes = id_of("datasets", primary_key=True)
     token: str = text()
     created_at: int = moment()
+
+
+class ShareRecord(SQLModel, table=True):
+    """An address at which a table is read without a key; of its token only a hash is kept.
+
+    ``columns`` are names, None for all; ``clauses`` hold for each row that is shown.
+    """
+
+    __tablename__ = "shares"
+    __table_args__ = (
+        Index("uq_shares_token_hash", "token_hash", unique=True),
+        Index("ix_shares_dataset_id", "dataset_id"),
+    )
+    id: bytes = own_id()
+    owner: str = text(foreign_key="owners.name")
+    dataset_id: bytes = id_of("datasets")
+    token_hash: bytes
+    label: str | None = text()
+    columns: str | None = json(codec.NAMES)
+    clauses: str = json(codec.NAMES)
+    created_at: int = moment()
+    revoked_at: int | None = moment()
 
 
 class CursorRecord(SQLModel, table=True):

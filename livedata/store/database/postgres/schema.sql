@@ -478,6 +478,25 @@ CREATE TABLE feed_tokens (
 	CONSTRAINT fk_feed_tokens_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
 
+CREATE TABLE shares (
+	id BYTEA NOT NULL,
+	owner TEXT COLLATE "C" NOT NULL,
+	dataset_id BYTEA NOT NULL,
+	token_hash BYTEA NOT NULL,
+	label TEXT COLLATE "C",
+	columns TEXT COLLATE "C",
+	clauses TEXT COLLATE "C" NOT NULL,
+	created_at BIGINT NOT NULL,
+	revoked_at BIGINT,
+	CONSTRAINT pk_shares PRIMARY KEY (id),
+	CONSTRAINT fk_shares_owner_owners FOREIGN KEY(owner) REFERENCES owners (name),
+	CONSTRAINT fk_shares_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
+);
+
+CREATE INDEX ix_shares_dataset_id ON shares (dataset_id);
+
+CREATE UNIQUE INDEX uq_shares_token_hash ON shares (token_hash);
+
 CREATE TABLE cursors (
 	dataset_id BYTEA NOT NULL,
 	name TEXT COLLATE "C" NOT NULL,

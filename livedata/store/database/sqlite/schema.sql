@@ -478,6 +478,25 @@ CREATE TABLE feed_tokens (
 	CONSTRAINT fk_feed_tokens_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
 
+CREATE TABLE shares (
+	id BLOB NOT NULL,
+	owner TEXT NOT NULL,
+	dataset_id BLOB NOT NULL,
+	token_hash BLOB NOT NULL,
+	label TEXT,
+	columns TEXT,
+	clauses TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	revoked_at BIGINT,
+	CONSTRAINT pk_shares PRIMARY KEY (id),
+	CONSTRAINT fk_shares_owner_owners FOREIGN KEY(owner) REFERENCES owners (name),
+	CONSTRAINT fk_shares_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
+);
+
+CREATE INDEX ix_shares_dataset_id ON shares (dataset_id);
+
+CREATE UNIQUE INDEX uq_shares_token_hash ON shares (token_hash);
+
 CREATE TABLE cursors (
 	dataset_id BLOB NOT NULL,
 	name TEXT NOT NULL,

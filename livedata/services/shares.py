@@ -1,0 +1,113 @@
+"""Addresses at which a table is read without a key: add, list, revoke, and open one (rules 17)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from typing import Final
+
+from livedata.model import ids
+from livedata.model.account import Share
+from livedata.model.errors import Conflict, Invalid, NotFound
+from livedata.model.ids import DatasetId, OwnerName, ShareId
+from livedata.model.problem import Remedy
+from livedata.rules.conditions.parsing import parse_where
+from livedata.services.accounts import hash_key
+from livedata.store import datasets, shares
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database, Store
+from livedata.store.shares import Scope
+
+MOST: Final = 1_000
+"""How many addresses of a dataset are open at once."""
+LONGEST_LABEL: Final = 200
+NO_TABLE: Final = "There is no table at this address."
+_TOKEN_BYTES: Final = 32
+
+
+def add(
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    columns: Sequence[str],
+    clauses: Sequence[str],
+    label: str | None,
+) -> tuple[Share, str]:
+    """A new address of a dataset, and its token: this is the only time that the token is seen.
+
+    Raises NotFound, Invalid for a column, a clause or a label that is wrong, and Conflict if the
+    dataset has too many addresses.
+    """
+    if label is not None and not 0 < len(label.strip()) <= LONGEST_LABEL:
+        raise Invalid(f"A label has 1 to {LONGEST_LABEL} characters.")
+    token, share = secrets.token_urlsafe(_TOKEN_BYTES), ShareId(ids.new_id())
+    with store.writing() as writer:
+        locked = datasets.lock_dataset(writer, dataset, owner)
+        known = [*locked.ref.fields.columns.values()]
+        scope = Scope(owner, dataset, tuple(dict.fromkeys(columns)), clauses)
+        check_names(scope.columns, [column["name"] for column in known])
+        parse_where(clauses, known)
+        if shares.count(writer, dataset) >= MOST:
+            raise Conflict(
+                f"{locked.ref.name!r} has {MOST:,} addresses that are open; revoke one first.",
+                remedies=(Remedy("list_shares"),),
+            )
+        shares.add(writer, share, scope, hash_key(token), label, ids.now())
+        listed = shares.listed(writer, owner, dataset)
+    return _with_id(listed, share), token
+
+
+def check_names(wanted: Sequence[str], known: Sequence[str]) -> None:
+    """Raise Invalid for a name that no column has."""
+    for name in wanted:
+        if name not in known:
+            raise Invalid(f"There is no column {name!r}. There is: {', '.join(known)}.")
+
+
+def list_shares(db: Database, owner: OwnerName, dataset: DatasetId | None = None) -> list[Share]:
+    """The addresses of an owner, or of one dataset, the oldest first; revoked ones too."""
+    with db.reading() as reader:
+        return shares.listed(reader, owner, dataset)
+
+
+def revoke(store: Store, owner: OwnerName, given: str) -> Share:
+    """End an address at once, named by its id or the beginning or end of it.
+
+    Raises NotFound.
+    """
+    with store.writing() as writer:
+        listed = shares.listed(writer, owner)
+        matches = [
+            share for share in listed if ids.matches_either_end(given, ids.raw_id(share["id"]))
+        ]
+        if len(matches) != 1:
+            problem = f"{len(matches)} shares begin or end with" if matches else "There is no share"
+            raise NotFound(f"{problem} {given!r}.", remedies=(Remedy("list_shares"),))
+        share = ShareId(ids.raw_id(matches[0]["id"]))
+        shares.revoke(writer, share, ids.now())
+        return _with_id(shares.listed(writer, owner), share)
+
+
+def open_share(reader: Reader, token: str) -> Scope:
+    """What an address shows, for who has its token.
+
+    Raises NotFound, alike for a token that never was, one that is revoked, and one of a dataset
+    that is deleted.
+    """
+    # By its hash: how long the search takes says nothing of the tokens that there are.
+    scope = shares.by_token(reader, hash_key(token))
+    if scope is None:
+        raise NotFound(NO_TABLE)
+    return scope
+
+
+def address(base: str, token: str, name: str) -> str:
+    """The address of a table as CSV at a server; the name in it is for people alone."""
+    readable = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-") or "table"
+    return f"{base}/share/{token}/{readable[:60]}.csv"
+
+
+def _with_id(listed: Sequence[Share], share: ShareId) -> Share:
+    name = ids.format_uuid(share)
+    return next(each for each in listed if each["id"] == name)
