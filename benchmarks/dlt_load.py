@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dlt  # type: ignore[import-not-found]  # not one of livedata's dependencies
+import dlt
 
 _, source, folder = sys.argv
 

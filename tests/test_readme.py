@@ -144,8 +144,9 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
 @pytest.mark.parametrize(
     "page",
     [
-        *("schedule", "mend-a-selector", "datasette-and-duckdb", "back-up", "move-a-dataset"),
-        *("deploy", "test-a-source"),
+        *("schedule", "mend-a-selector", "back-up", "move-a-dataset", "deploy"),
+        *("test-a-source", "share", "spreadsheets", "notebooks", "duckdb", "datasette", "dlt"),
+        "grafana",
     ],
 )
 def test_the_readme_leads_to_the_page_on(page: str) -> None:
