@@ -10,6 +10,7 @@ from msgspec import Struct
 from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, format_uuid
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import TOLD, dump
+from livedata.store.schedules import LateFires
 
 KIND = "digest"
 """The kind of a message that tells the changes of several datasets together."""
@@ -54,6 +55,15 @@ def due(reader: Reader, now: Micros) -> list[tuple[NoticeId, OwnerName]]:
         "SELECT id, owner FROM notices WHERE digest_at <= :now ORDER BY digest_at, id", now=now
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def late(reader: Reader, before: Micros) -> LateFires | None:
+    """The digests that were due before a moment, of all owners; None if none was."""
+    rows = reader.rows(
+        "SELECT name, digest_at FROM notices WHERE digest_at < :before ORDER BY digest_at, id",
+        before=before,
+    )
+    return LateFires(len(rows), *rows[0]) if rows else None
 
 
 def planned(reader: Reader) -> list[tuple[NoticeId, OwnerName]]:

@@ -52,10 +52,13 @@ class Skipping(Struct, frozen=True):
 
 
 class LateFires(Struct, frozen=True):
-    """Fires that nobody has taken: how many, and the dataset and the moment of the oldest."""
+    """Fires that nobody has taken: how many, and of what and of when the oldest is.
+
+    `name` is that of a dataset, or of a notice with a digest.
+    """
 
     count: int
-    dataset: str
+    name: str
     due_at: Micros
 
 

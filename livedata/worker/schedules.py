@@ -114,11 +114,11 @@ class Schedules:
             log.warning(
                 "%s late; the longest %s, which was due at %s",
                 "1 schedule is" if late.count == 1 else f"{late.count} schedules are",
-                late.dataset,
+                late.name,
                 ids.format_timestamp(late.due_at),
                 extra={
                     "event": "schedules.late",
-                    "fields": {"count": late.count, "dataset": late.dataset},
+                    "fields": {"count": late.count, "dataset": late.name},
                 },
             )
 

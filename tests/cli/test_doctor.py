@@ -88,6 +88,27 @@ def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
     assert "- 1 schedule" not in livedata("doctor", "--late", "90", code=NEEDED).stdout
 
 
+def test_a_digest_that_nobody_told_is_told_of(livedata: Shell, store: Store) -> None:
+    for name in ("daily", "weekly"):
+        livedata(*("notice", "add", name, "--command", "cat", "--digest", "0 7 * * *"))
+    assert livedata.json("doctor")["lateDigests"] is None
+    then = Micros(ids.now() - HOUR)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET digest_at = :then WHERE name = 'weekly'", then=then)
+    due = ids.format_timestamp(then)
+    said = livedata("doctor", code=NEEDED).stdout
+    assert said.endswith(
+        f"- 1 digest is late: weekly was due at {due[:19]}Z, and no process took it. Does any "
+        "follow the schedules?\n"
+    )
+    told = livedata("doctor", "--json", code=NEEDED).stdout
+    assert f'"lateDigests":{{"digests":1,"notice":"weekly","dueAt":"{due}"}}' in told.replace(
+        " ", ""
+    ).replace("\n", "")
+    livedata("notice", "remove", "weekly")
+    livedata("doctor")
+
+
 def test_a_process_that_is_gone_is_told(livedata: Shell, store: Store) -> None:
     for name, lost in (("shop", "1 Run"), ("jobs", "2 Runs")):
         runs.enqueue(store, "local", make_dataset(store, name=name))

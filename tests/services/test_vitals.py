@@ -75,7 +75,7 @@ def test_a_fire_that_nobody_took_is_late_after_the_given_time(table: Table) -> N
         datasets.change(writer, table.id, status="active", schedule="0 6 * * *", next_run_at=due)
     late = told(table).late
     assert late is not None
-    assert (late.count, late.dataset, late.due_at) == (1, "shop", due)
+    assert (late.count, late.name, late.due_at) == (1, "shop", due)
     assert told(table, 20 * MINUTE).late is None
 
 

@@ -104,11 +104,11 @@ def _model(settings: ResearchSettings, *, asks_model: bool) -> tuple[str, list[s
 
 def _problems(vitals: Vitals, late: int) -> Iterator[str]:
     """What needs a person, as sentences."""
-    if vitals.late is not None:
-        first = f"{vitals.late.dataset} was due at {_moment(vitals.late.due_at)}"
-        count = vitals.late.count
-        schedules = "1 schedule is" if count == 1 else f"{count} schedules are"
-        yield f"{schedules} late: {first}, and no process took it. Does any follow the schedules?"
+    for what, late_fires in (("schedule", vitals.late), ("digest", vitals.late_digests)):
+        if late_fires is not None:
+            told = f"{plural(late_fires.count, what)} {_are(late_fires.count)} late"
+            first = f"{late_fires.name} was due at {_moment(late_fires.due_at)}"
+            yield f"{told}: {first}, and no process took it. Does any follow the schedules?"
     alive = [worker for worker in vitals.workers if worker.live]
     if vitals.oldest is not None and vitals.oldest < vitals.now - late and not alive:
         runs = "1 Run waits" if vitals.queued == 1 else f"{vitals.queued} Runs wait"
@@ -122,6 +122,10 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
         yield say_skipped(dataset, f"{dataset.name} of {dataset.owner}")
     yield from map(_not_accepted, vitals.unaccepted)
     yield from _undelivered(vitals)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _spent_days(research: Iterable[tuple[OwnerName, DayBudget, int]]) -> Iterator[str]:
@@ -234,15 +238,21 @@ def _moment(moment: Micros) -> str:
 
 
 def _as_json(vitals: Vitals) -> dict[str, Any]:
-    late, oldest = vitals.late, vitals.oldest
+    late, digests, oldest = vitals.late, vitals.late_digests, vitals.oldest
     return {
         "queue": {"runs": vitals.queued, "oldest": oldest and ids.format_timestamp(oldest)},
         "workers": [*map(_worker, vitals.workers)],
         "late": late
         and {
             "schedules": late.count,
-            "dataset": late.dataset,
+            "dataset": late.name,
             "dueAt": ids.format_timestamp(late.due_at),
+        },
+        "lateDigests": digests
+        and {
+            "digests": digests.count,
+            "notice": digests.name,
+            "dueAt": ids.format_timestamp(digests.due_at),
         },
         "skipped": [*map(_skipping, vitals.skipping)],
         "notAccepted": [*map(_unaccepted, vitals.unaccepted)],

@@ -10,7 +10,7 @@ from msgspec import Struct
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.services import leases
 from livedata.services.fires import LATE
-from livedata.store import outbox, queue, runs, schedules
+from livedata.store import digests, outbox, queue, runs, schedules
 from livedata.store.audit import vitals
 from livedata.store.audit.vitals import Growth, Unaccepted
 from livedata.store.database.backend import SYMPTOMS, Reader
@@ -57,6 +57,7 @@ class Vitals(Struct, frozen=True):
     queued: int
     oldest: Micros | None
     late: LateFires | None
+    late_digests: LateFires | None
     skipping: Sequence[Skipping]
     unaccepted: Sequence[Unaccepted]
     outbox: Backlog
@@ -75,6 +76,7 @@ def examine(db: Database, late: int) -> Vitals:
             queued,
             oldest,
             schedules.late(reader, Micros(now - late)),
+            digests.late(reader, Micros(now - late)),
             schedules.skipping(reader),
             [each for each in vitals.unaccepted(reader) if _needs_a_person(each)],
             outbox.backlog(reader),
