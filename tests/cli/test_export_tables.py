@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import openpyxl
 import openpyxl.utils.escape
 import orjson
+import pandas as pd
+import polars as pl
 import pytest
 from pyarrow import parquet
 
@@ -77,6 +81,38 @@ def test_parquet_has_the_types_of_the_columns(livedata: Shell, tmp_path: Path) -
     assert first["due"] == datetime(2026, 3, 1, tzinfo=UTC)
     assert second["due"] == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
     assert (third["title"], third["price"], third["due"]) == (LONG, None, None)
+
+
+READ_BACK: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+    "pandas": lambda file: pd.read_parquet(file, dtype_backend="pyarrow").to_dict("records"),
+    "polars": lambda file: pl.read_parquet(file).to_dicts(),
+    "duckdb": lambda file: duckdb.sql(f"SELECT * FROM '{file}'").to_arrow_table().to_pylist(),
+}
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("reader", READ_BACK)
+def test_parquet_is_read_back_with_its_types_and_values_by(
+    livedata: Shell, tmp_path: Path, reader: str
+) -> None:
+    file = exported(livedata, tmp_path, "parquet")
+    expected = parquet.read_table(file).to_pylist()
+    rows = READ_BACK[reader](file)
+    assert len(rows) == len(expected) == 3
+    for row, cells in zip(rows, expected, strict=True):
+        for name, cell in cells.items():
+            value = None if row[name] is pd.NA or row[name] is pd.NaT else row[name]
+            assert value == cell, name
+            assert cell is None or isinstance(value, type(cell)), name
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_workbook_is_read_back_by_pandas(livedata: Shell, tmp_path: Path) -> None:
+    table = pd.read_excel(exported(livedata, tmp_path, "xlsx"))
+    assert table["title"].to_list()[:2] == [FORMULA, "Chair"]
+    assert table["price"].to_list()[:2] == [10, 25.5]
+    assert table["sold"].to_list()[:2] == [True, False]
+    assert table["due"].to_list()[:2] == [datetime(2026, 3, 1), datetime(2026, 3, 1, 8, 30)]  # noqa: DTZ001  (a sheet knows no zones)
 
 
 @pytest.mark.usefixtures("shop")
