@@ -71,6 +71,8 @@ class Recipes:
             "HOME": str(folder),
             "LIVEDATA_HOME": str(home),
             "RUNTIME__DLTHUB_TELEMETRY": "false",
+            # Of root, dlt keeps what it knows of a pipeline beside HOME, for the next test to find.
+            "DLT_DATA_DIR": str(folder / "dlt"),
         }
 
     def page(self, name: str) -> str:

@@ -27,6 +27,7 @@ SCHEMA = Path(__file__).with_name("schema.sql")
 BUSY_SECONDS = 10
 _NOT_WRITTEN = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_IOERR_WRITE: errno.EIO}
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
+_MALFORMED = b"malformed database schema"
 _ADVICE: Mapping[int | None, str] = {
     sqlite3.SQLITE_BUSY: "Try again; if it stays so, end the program that keeps it locked",
     sqlite3.SQLITE_READONLY: "Give your user the right to write it, and in its folder",
@@ -217,6 +218,13 @@ class Sqlite:
             if error.sqlite_errorcode in _NOT_UNIQUE:
                 raise AlreadyThere(str(error)) from error
             raise
+        except UnicodeDecodeError as error:
+            # SQLite quotes the schema that it cannot read, and sqlite3 cannot read the quotation.
+            if not error.object.startswith(_MALFORMED):
+                raise
+            malformed = sqlite3.DatabaseError(_MALFORMED.decode())
+            malformed.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise self._unavailable(malformed) from error
         except sqlite3.ProgrammingError:
             # A mistake in the code: to report it as a store out of order would hide it.
             raise
