@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from livedata.cli.output.streams import escape_controls, print_message
+from livedata.cli.output.streams import print_message
 from livedata.config import load
 from livedata.hints import Subject, hints
+from livedata.messages.controls import escape_controls
 from livedata.messages.request import format_detail
 from livedata.model.errors import (
     Damaged,

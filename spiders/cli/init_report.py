@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from livedata.cli.output.streams import escape_controls, print_text
+from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
+from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural

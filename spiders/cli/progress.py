@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from livedata.cli.output.streams import escape_controls
+from livedata.messages.controls import escape_controls
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued

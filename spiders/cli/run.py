@@ -15,9 +15,10 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.interrupt import ended_by_ctrl_c
-from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
+from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.warnings import warn_if_low
 from livedata.hints import Subject, hint, machine_hints
+from livedata.messages.controls import escape_controls
 from livedata.messages.findings import odd_sentences
 from livedata.messages.research import describe_calls
 from livedata.messages.templates import plural

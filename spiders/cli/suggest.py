@@ -10,7 +10,7 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
+from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.template import refuse_existing, write_new
@@ -19,6 +19,7 @@ from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.work import TooMuchWork
 from livedata.hints import Subject, hint, machine_hints
+from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import unmended_for_work, unmended_sentence
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.cli.output.streams import escape_controls, escape_json
 from livedata.cli.output.tables import LayoutColumn, fit_widths
 from livedata.cli.output.values import format_value
+from livedata.messages.controls import escape_controls, escape_json
 from tests.browsing.world import World
 from tests.cli.shell import START, Shell
 from tests.made import COLUMNS, make_dataset, take

@@ -8,7 +8,8 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.messages.controls import escape_controls
 from livedata.messages.templates import plural
 from livedata.model.dataset import Dataset
 from livedata.services import datasets, queries

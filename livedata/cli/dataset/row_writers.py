@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from livedata.cli.output.streams import escape_controls, escape_json, on_terminal
+from livedata.cli.output.streams import on_terminal
 from livedata.cli.output.whole_file import whole_file
 from livedata.formats.text_lines import csv_text, json_lines
+from livedata.messages.controls import escape_controls, escape_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

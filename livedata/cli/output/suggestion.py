@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from livedata.cli.output.streams import escape_controls, print_text
+from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
+from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import known_records
 from livedata.model.diagnosis.explanation import Suggestion
 

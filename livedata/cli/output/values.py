@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from livedata.cli.output.streams import escape_controls, on_terminal
+from livedata.cli.output.streams import on_terminal
+from livedata.messages.controls import escape_controls
 from livedata.model.research.settings import DayBudget
 
 Value = str | int | float | bool | None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from livedata.cli.context import CommandContext
-from livedata.cli.output.streams import escape_controls, print_json, print_text
+from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_table
+from livedata.messages.controls import escape_controls
 from livedata.model import ids
 from livedata.model.diagnosis.entities import (
     EntityDiagnosis,

@@ -9,13 +9,14 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import escape_controls, print_json, print_message, print_text
+from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.diagnosis import diagnose_run
 from livedata.cli.runs.list import format_so_far
 from livedata.cli.runs.story import print_story
 from livedata.hints import Subject, hint, hints
+from livedata.messages.controls import escape_controls
 from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import entry, sentence
 from livedata.model.diagnosis.explanation import (

@@ -6,12 +6,13 @@ import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import escape_controls, print_json, print_text
+from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration, format_so_far
 from livedata.hints import Subject, hint, hints, is_of_the_machine
 from livedata.messages.checks import check_title
+from livedata.messages.controls import escape_controls
 from livedata.messages.findings import finding_sentence, odd_sentences
 from livedata.messages.render import entry, statement
 from livedata.messages.research import describe_calls

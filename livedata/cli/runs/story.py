@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from livedata.cli.output.streams import escape_controls, print_text
+from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
+from livedata.messages.controls import escape_controls
 from livedata.messages.research_findings import fact_meaning
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.entities import SummaryEntity
