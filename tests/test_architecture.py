@@ -166,7 +166,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.suggest": {"cli", "hints", "services", "store"},
     "spiders.cli.init_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
-    "spiders.cli.progress": {"cli", "services"},
+    "spiders.cli.progress": {"services"},
     "spiders.crawl.settings": {"config"},
 }
 """The only modules of the crawler that reach above the rules, and where to."""

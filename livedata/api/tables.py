@@ -49,6 +49,8 @@ PARAMETERS: Final[Sequence[Parameter]] = (
     *_OF_CHANGES,
 )
 """What may be asked of a table at its address."""
+WHEN: Final = texts("when", "Only changes that meet this, such as price falls.", LONGEST_CLAUSE)
+"""What who has a key may ask of the changes beside it."""
 
 
 class TableForm(Struct, Generic[Kind], frozen=True):
@@ -83,10 +85,10 @@ def answer(
 
 
 def _answered(reader: Reader, scope: Scope, form: str, asked: Question, zone: str) -> Response:
-    query = ServedQuery(asked["columns"], asked["where"])
+    query = ServedQuery(asked["columns"], asked["where"], asked.get("when", ()))
     if form in ROW_FORMS:
         table = serve_table(reader, scope, query, asked["at"], zone)
-        _refuse(asked, _OF_CHANGES, "is for the forms of changes, such as .changes.csv")
+        _refuse(asked, (*_OF_CHANGES, WHEN), "is for the forms of changes, such as .changes.csv")
         return _response(table, ROW_FORMS[form], asked)
     after, since = asked["after"], asked["since"]
     changes = serve_changes(reader, scope, query, after, since, zone)
@@ -97,7 +99,7 @@ def _answered(reader: Reader, scope: Scope, form: str, asked: Question, zone: st
 def _refuse(asked: Question, parameters: Sequence[Parameter], why: str) -> None:
     """Raise BadRequest for a parameter that another form takes."""
     for parameter in parameters:
-        if asked[parameter.name] != parameter.default:
+        if asked.get(parameter.name, parameter.default) != parameter.default:
             raise BadRequest(f"{parameter.name} {why}.", (Detail(parameter.name, why),))
 
 

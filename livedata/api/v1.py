@@ -167,7 +167,7 @@ def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision
     DATASET + "/table",
     TableAnswer,
     *(400, 404, 406, 500),
-    query=(FORM, *tables.PARAMETERS),
+    query=(FORM, *tables.PARAMETERS, tables.WHEN),
     is_extension=True,
     media_types=tables.MEDIA_TYPES,
 )

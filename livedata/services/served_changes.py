@@ -10,8 +10,10 @@ from typing import Final, TypeAlias
 from livedata.model.errors import BadRequest, Detail, Invalid
 from livedata.model.ids import format_timestamp
 from livedata.model.row import Scalar
-from livedata.rules.conditions.clauses import Shown
+from livedata.rules.conditions.clauses import Condition, Shown
 from livedata.rules.conditions.matching import holds
+from livedata.rules.conditions.parsing import parse_when
+from livedata.services.conditions import RevisionMatcher
 from livedata.services.moments import find_moment
 from livedata.services.served_tables import Served, ServedQuery, select
 from livedata.services.table_state import state_of_table
@@ -38,17 +40,26 @@ class ServedChanges(Served, frozen=True):
     """
 
     after: int
+    when: Condition
     reader: Reader
 
     def lines(self) -> Iterator[Line]:
         """A line for each cell that changed; one without a column where only the row did."""
-        dataset = self.dataset
-        revisions = feed.shown(self.reader, dataset.id, dataset.fields, self.after, self.through)
+        revisions = self._revisions()
         # Some at a time: a history need not fit into memory.
         while together := list(islice(revisions, _TOGETHER)):
             keys = rows.keys_of(self.reader, {revision.row for revision in together})
             for revision in together:
                 yield from self._lines(revision, keys[revision.row])
+
+    def _revisions(self) -> Iterator[ShownRevision]:
+        """Those that meet the condition, if there is one."""
+        fields = self.dataset.fields
+        revisions = feed.shown(self.reader, self.dataset.id, fields, self.after, self.through)
+        if not self.when.texts:
+            return revisions
+        matcher = RevisionMatcher(fields, self.when)
+        return (revision for revision, _ in matcher.matches(self.reader, revisions))
 
     def _lines(self, revision: ShownRevision, key: str) -> Iterator[Line]:
         was = self._shows(_was_there(revision), key, revision.before or {})
@@ -114,7 +125,9 @@ def serve_changes(
     view = select(scope, asked, columns)
     version = dataset.head, repr(columns)
     state = state_of_table(reader, dataset.id)
-    return ServedChanges(dataset, dataset.head, view, state, version, after or 0, reader)
+    readable = [each for each in columns if not scope.columns or each["name"] in scope.columns]
+    when = parse_when(asked.when, readable)
+    return ServedChanges(dataset, dataset.head, view, state, version, after or 0, when, reader)
 
 
 def _wrong(parameter: str, sentence: str) -> BadRequest:

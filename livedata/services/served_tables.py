@@ -23,10 +23,14 @@ from livedata.store.shares import Scope
 
 
 class ServedQuery(Struct, frozen=True):
-    """What a question asks of the table that it may read: some columns, and rows by clauses."""
+    """What a question asks of the table that it may read: some columns, and rows by clauses.
+
+    Of its changes also those that meet the clauses of `when`.
+    """
 
     columns: Sequence[str] = ()
     clauses: Sequence[str] = ()
+    when: Sequence[str] = ()
 
 
 class TableView(Struct, frozen=True):

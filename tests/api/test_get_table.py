@@ -53,6 +53,8 @@ def test_a_condition_and_columns_narrow_it(alice: Person, path: str) -> None:
         ("columns=nope", "There is no column 'nope'."),
         ("after=1", "after is for the forms of changes, such as .changes.csv."),
         ("format=changes.csv&at=1", "at is for the forms of rows, such as .csv."),
+        ("when=price+falls", "when is for the forms of changes, such as .changes.csv."),
+        ("format=changes.csv&when=prize+falls", "is price meant?"),
         ("format=changes.csv&after=99", "after 99 is past the last sequence, which is 3."),
     ],
 )
@@ -61,6 +63,13 @@ def test_a_wrong_question_is_400(alice: Person, path: str, query: str, said: str
     # And nothing of the kind where there is no dataset.
     nowhere = f"/datasets/{NOWHERE}/table?{query}"
     assert alice.get(nowhere, 404)["error"]["code"] == "not_found"
+
+
+def test_a_condition_on_changes_leaves_out_the_others(alice: Person, path: str) -> None:
+    answer = alice.ask("GET", f"{path}?format=changes.csv&columns=title&when=price+<+20")
+    assert [line["rowKey"] for line in csv.DictReader(io.StringIO(answer.text))] == ["A1"]
+    answer = alice.ask("GET", f"{path}?format=changes.csv&when=price+falls")
+    assert list(csv.DictReader(io.StringIO(answer.text))) == []
 
 
 def test_the_tag_of_an_answer_gives_304(alice: Person, path: str) -> None:
