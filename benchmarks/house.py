@@ -134,14 +134,22 @@ def shared_names(root: Path) -> Iterator[str]:
 
 
 def vague_locals(root: Path) -> Iterator[str]:
-    """Parameters and locals whose name says that something is there, and not what."""
+    """Parameters and locals whose name says that something is there, and not what.
+
+    What a caller has to write, since it is given by its name alone, is a word of an interface.
+    """
     for module in modules_of(root).values():
+        functions = [
+            node
+            for node in ast.walk(ast.parse(module.text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ]
+        written = {word for function in functions for word in function.args.kwonlyargs}
         bound = {
             place
-            for function in ast.walk(ast.parse(module.text))
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for function in functions
             for node in ast.walk(function)
-            if (place := _bound(node)) is not None
+            if node not in written and (place := _bound(node)) is not None
         }
         for line, _, name in sorted(bound):
             if name in VAGUE:

@@ -26,8 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from livedata.store.database.codec import JsonColumn
-from livedata.store.database.table import Archived
-from livedata.store.database.table import Table as Described
+from livedata.store.database.table import Archived, DescribedTable
 from livedata.store.tables import RECORDS, metadata
 from livedata.store.tables.columns import Said, SaidOfTable
 
@@ -42,7 +41,7 @@ Change those, in `livedata/store/tables`.
 
 from __future__ import annotations
 
-from livedata.store.database.table import Archived, Table
+from livedata.store.database.table import Archived, DescribedTable
 
 '''
 SQL: Mapping[Path, Dialect] = {
@@ -90,7 +89,7 @@ def described() -> str:
     return subprocess.run(ruff, input=code, capture_output=True, check=True, text=True).stdout
 
 
-def _written(value: Described | Archived) -> str:
+def _written(value: DescribedTable | Archived) -> str:
     """A shape as Python, without what is empty, which it is by default."""
     stated = (
         f"{name}={_written(part) if isinstance(part, Archived) else repr(part)}"
@@ -100,10 +99,10 @@ def _written(value: Described | Archived) -> str:
     return f"{type(value).__name__}({', '.join(stated)})"
 
 
-def _described(table: Table) -> Described:
+def _described(table: Table) -> DescribedTable:
     said = {column.name: _said(column) for column in table.columns}
     shapes = {name: number["shape"] for name, number in said.items() if "shape" in number}
-    return Described(
+    return DescribedTable(
         name=table.name,
         key=table.primary_key.columns[0].name,
         json={name: _shape(shape) for name, shape in shapes.items()},

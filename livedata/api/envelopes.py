@@ -10,7 +10,7 @@ from livedata.model.diagnosis.recorded_research import RunArtifact
 from livedata.model.row import Row, Scalar
 from livedata.model.run import Run, RunTrace
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Sentence, Timestamp, Uuid
-from livedata.services.table_state import TableState
+from livedata.services.served_tables import TableState
 
 
 class DatasetAnswer(TypedDict):

@@ -1,4 +1,4 @@
-"""Writes rows as a Parquet file, with the types of their columns."""
+"""Rows with the types of their columns: as a Parquet file, and as a table of Arrow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from livedata.model.errors import FormUnavailable
 from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from livedata.formats.table_layout import Heading, TableLayout
@@ -31,26 +31,43 @@ def write_parquet(
     `about` is what the file says of itself, under the key ``livedata``. Raises FormUnavailable
     if pyarrow is missing.
     """
-    pa, parquet = _pyarrow()
-    schema = pa.schema(
-        [_field(pa, heading) for heading in layout.headings],
-        metadata={"livedata": orjson.dumps(about)},
-    )
-    kinds = [heading.type for heading in layout.headings]
-    count, remaining = 0, iter(rows)
+    pa, parquet = pyarrow()
+    schema, count = _schema(pa, layout, about), 0
     with parquet.ParquetWriter(file, schema) as writer:
-        while together := list(islice(remaining, _TOGETHER)):
-            cells = zip(*map(layout.values, together), strict=True)
-            columns = [
-                pa.array([_value(cell, kind) for cell in column], field.type)
-                for column, kind, field in zip(cells, kinds, schema, strict=True)
-            ]
-            writer.write_table(pa.table(columns, schema=schema))
-            count += len(together)
+        for part in _parts(pa, schema, rows, layout):
+            writer.write_table(part)
+            count += part.num_rows
     return count
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def arrow_table(rows: Iterable[Row], layout: TableLayout, about: dict[str, object]) -> Any:
+    """The same rows as a `pyarrow.Table`, as the file would be read.
+
+    Raises FormUnavailable if pyarrow is missing.
+    """
+    pa, _ = pyarrow()
+    schema = _schema(pa, layout, about)
+    return pa.concat_tables([schema.empty_table(), *_parts(pa, schema, rows, layout)])
+
+
+def _schema(pa: Any, layout: TableLayout, about: dict[str, object]) -> Any:
+    fields = [_field(pa, heading) for heading in layout.headings]
+    return pa.schema(fields, metadata={"livedata": orjson.dumps(about)})
+
+
+def _parts(pa: Any, schema: Any, rows: Iterable[Row], layout: TableLayout) -> Iterator[Any]:
+    kinds, remaining = [heading.type for heading in layout.headings], iter(rows)
+    while together := list(islice(remaining, _TOGETHER)):
+        cells = zip(*map(layout.values, together), strict=True)
+        columns = [
+            pa.array([_value(cell, kind) for cell in column], field.type)
+            for column, kind, field in zip(cells, kinds, schema, strict=True)
+        ]
+        yield pa.table(columns, schema=schema)
+
+
+def pyarrow() -> tuple[Any, Any]:
+    """The library and its part for files. Raises FormUnavailable if it is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -6,7 +6,7 @@ have. Nothing heavy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from livedata.model import ids
@@ -72,7 +72,14 @@ def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
         exact = dataset_store.named(reader, owner, given)
         if exact is not None:
             return exact
-        candidates = dataset_store.all_names(reader, owner)
+        return choose_dataset(given, dataset_store.all_names(reader, owner))
+
+
+def choose_dataset(given: str, candidates: Sequence[tuple[DatasetId, str]]) -> DatasetId:
+    """The dataset that a person means among these, each an id and a name. Raises NotFound."""
+    for dataset_id, name in candidates:
+        if name == given:
+            return dataset_id
     matches = [key for key, _ in candidates if ids.matches_either_end(given, key)]
     if len(matches) == 1:
         return matches[0]

@@ -15,8 +15,7 @@ from livedata.rules.conditions.matching import holds
 from livedata.rules.conditions.parsing import parse_when
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.moments import find_moment
-from livedata.services.served_tables import Served, ServedQuery, select
-from livedata.services.table_state import state_of_table
+from livedata.services.served_tables import Served, ServedQuery, select, state_of_table
 from livedata.store import datasets, feed, rows
 from livedata.store.database.backend import Reader
 from livedata.store.feed import ShownRevision

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 
 from livedata.formats.table_layout import TableLayout
 from livedata.model.dataset import Column
 from livedata.model.errors import Conflict, Invalid
+from livedata.model.ids import DatasetId, format_optional_timestamp
 from livedata.model.row import Row
+from livedata.model.wire import Timestamp
 from livedata.rules.conditions.clauses import StateClause
 from livedata.rules.conditions.matching import holds
 from livedata.rules.conditions.parsing import parse_where
 from livedata.services.shares import check_names
 from livedata.services.snapshot import read_snapshot
-from livedata.services.table_state import StateOfTable, state_of_table
-from livedata.store import datasets, rows
+from livedata.store import datasets, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.shares import Scope
+
+TableState: TypeAlias = Literal["ok", "draft", "paused", "held", "failed", "blocked"]
+_WRONG = frozenset({"held", "failed", "blocked"})
+
+
+class StateOfTable(Struct, frozen=True):
+    """How a table is, and when it was read last from its site; `observed_at` is None for never."""
+
+    state: TableState
+    observed_at: Timestamp | None
 
 
 class ServedQuery(Struct, frozen=True):
@@ -120,6 +132,17 @@ def select(scope: Scope, asked: ServedQuery, columns: Sequence[Column]) -> Table
         states,
         [name for name in shared if name not in by_name],
     )
+
+
+def state_of_table(reader: Reader, dataset: DatasetId) -> StateOfTable:
+    """The state of a table (rules 17); its rows are the last good ones, whatever it is."""
+    status, ended, accepted_at = runs.condition(reader, dataset)
+    observed_at = format_optional_timestamp(accepted_at)
+    if ended in _WRONG:
+        return StateOfTable(cast("TableState", ended), observed_at)
+    if status == "paused":
+        return StateOfTable("paused", observed_at)
+    return StateOfTable("draft" if accepted_at is None else "ok", observed_at)
 
 
 def _scoped(scope: Scope, columns: Sequence[Column]) -> Sequence[StateClause]:

@@ -23,7 +23,7 @@ from livedata.store.database import schema
 from livedata.store.database.migrate import config
 from livedata.store.database.statements import selected
 from livedata.store.database.store import Store
-from livedata.store.database.table import Table as Described
+from livedata.store.database.table import DescribedTable
 from livedata.store.tables import metadata
 from tests.dying import die_at, in_child
 from tests.schema import pages, tables
@@ -153,7 +153,7 @@ def test_a_table_comes_after_what_it_refers_to(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", schema.TABLES, ids=lambda table: table.name)
-def test_what_loads_a_column_is_there(table: Described) -> None:
+def test_what_loads_a_column_is_there(table: DescribedTable) -> None:
     for place in (*table.json.values(), *table.packed.values()):
         resolve_name(place)
 

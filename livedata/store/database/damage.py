@@ -22,7 +22,7 @@ from livedata.model.recipe import Kind, declared_types, run_kind
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.schema import TABLES
-from livedata.store.database.table import Table
+from livedata.store.database.table import DescribedTable
 
 Load = Callable[[Any], object]
 
@@ -130,7 +130,7 @@ def wrong_json(reader: Reader, *, cells: bool = True) -> Iterator[Damaged]:
             yield from _unloadable(reader, table, {name: _json(table, name) for name in table.json})
 
 
-def _json(table: Table, column: str) -> Load:
+def _json(table: DescribedTable, column: str) -> Load:
     """What loads the JSON of a column, and judges it."""
     shape: codec.JsonColumn[Any] = resolve_name(table.json[column])
     load: Load = _STRICTER.get(shape, shape.load)
@@ -139,7 +139,9 @@ def _json(table: Table, column: str) -> Load:
     return lambda text: load(codec.unpacked(text))
 
 
-def _unloadable(reader: Reader, table: Table, loads: Mapping[str, Load]) -> Iterator[Damaged]:
+def _unloadable(
+    reader: Reader, table: DescribedTable, loads: Mapping[str, Load]
+) -> Iterator[Damaged]:
     for column, load in loads.items():
         for key, stored in reader.each(
             f"SELECT {table.key}, {column} FROM {table.name} "  # noqa: S608  (our names)

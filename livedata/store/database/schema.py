@@ -5,20 +5,20 @@ Change those, in `livedata/store/tables`.
 
 from __future__ import annotations
 
-from livedata.store.database.table import Archived, Table
+from livedata.store.database.table import Archived, DescribedTable
 
 TABLES = (
-    Table(name="owners", key="name", moments=("created_at",)),
-    Table(
+    DescribedTable(name="owners", key="name", moments=("created_at",)),
+    DescribedTable(
         name="api_keys",
         key="id",
         moments=("created_at", "last_used_at", "revoked_at"),
         unique=("hash",),
     ),
-    Table(name="ledger", key="id", moments=("created_at",), unique=("run_id",)),
-    Table(name="browser_sessions", key="hash", moments=("expires_at",)),
-    Table(name="sign_in_links", key="hash", moments=("expires_at",)),
-    Table(
+    DescribedTable(name="ledger", key="id", moments=("created_at",), unique=("run_id",)),
+    DescribedTable(name="browser_sessions", key="hash", moments=("expires_at",)),
+    DescribedTable(name="sign_in_links", key="hash", moments=("expires_at",)),
+    DescribedTable(
         name="datasets",
         key="id",
         json={
@@ -48,7 +48,7 @@ TABLES = (
             where="id = :dataset",
         ),
     ),
-    Table(
+    DescribedTable(
         name="bots",
         key="id",
         moments=("created_at",),
@@ -57,7 +57,7 @@ TABLES = (
             columns={"id": "id", "created_at": "integer"}, order="id", where="dataset_id = :dataset"
         ),
     ),
-    Table(
+    DescribedTable(
         name="recipes",
         key="id",
         json={"source": "livedata.store.database.codec:SOURCE"},
@@ -69,7 +69,7 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(
+    DescribedTable(
         name="schemas",
         key="id",
         json={"columns": "livedata.store.database.codec:COLUMNS"},
@@ -81,7 +81,7 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(
+    DescribedTable(
         name="runs",
         key="id",
         json={
@@ -115,7 +115,7 @@ TABLES = (
             where="dataset_id = :dataset AND status = 'succeeded'",
         ),
     ),
-    Table(
+    DescribedTable(
         name="attempts",
         key="id",
         json={"steps": "livedata.store.database.codec:STEPS"},
@@ -123,22 +123,22 @@ TABLES = (
         moments=("started_at", "ended_at"),
         unique=("run_id,number",),
     ),
-    Table(
+    DescribedTable(
         name="held_outputs",
         key="run_id",
         packed={"harvest": "livedata.store.database.codec:load_harvest"},
         moments=("kept_until",),
     ),
-    Table(
+    DescribedTable(
         name="failed_pages",
         key="run_id",
         json={"counts": "livedata.store.database.codec:COUNTS"},
         packed={"markup": "livedata.store.database.codec:unpack_text"},
         moments=("kept_until",),
     ),
-    Table(name="site_turns", key="site", moments=("began_at",)),
-    Table(name="skipped_fires", key="dataset_id", moments=("fired_at",)),
-    Table(
+    DescribedTable(name="site_turns", key="site", moments=("began_at",)),
+    DescribedTable(name="skipped_fires", key="dataset_id", moments=("fired_at",)),
+    DescribedTable(
         name="observations",
         key="id",
         json={"entries": "livedata.store.database.codec:ENTRIES"},
@@ -156,7 +156,7 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(
+    DescribedTable(
         name="rows",
         key="id",
         json={
@@ -190,7 +190,7 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(
+    DescribedTable(
         name="revisions",
         key="id",
         json={
@@ -231,9 +231,9 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(name="revision_fields", key="dataset_id"),
-    Table(name="research_attempts", key="id", moments=("started_at",), research=True),
-    Table(
+    DescribedTable(name="revision_fields", key="dataset_id"),
+    DescribedTable(name="research_attempts", key="id", moments=("started_at",), research=True),
+    DescribedTable(
         name="research_steps",
         key="id",
         json={"step": "livedata.store.research.steps:STEP"},
@@ -242,28 +242,28 @@ TABLES = (
         unique=("attempt_id,number",),
         research=True,
     ),
-    Table(
+    DescribedTable(
         name="model_calls",
         key="id",
         json={"took": "livedata.store.research.calls:USAGE"},
         moments=("created_at",),
         research=True,
     ),
-    Table(
+    DescribedTable(
         name="bodies",
         key="dataset_id",
         packed={"body": "livedata.store.database.codec:unpack_text"},
         moments=("used_at",),
         research=True,
     ),
-    Table(
+    DescribedTable(
         name="artifacts",
         key="id",
         moments=("answered_at", "created_at"),
         unique=("run_id,number",),
         research=True,
     ),
-    Table(
+    DescribedTable(
         name="entities",
         key="dataset_id",
         json={"identity": "livedata.store.research.entities:IDENTITY"},
@@ -275,8 +275,8 @@ TABLES = (
         ),
         research=True,
     ),
-    Table(name="research_days", key="owner", research=True),
-    Table(
+    DescribedTable(name="research_days", key="owner", research=True),
+    DescribedTable(
         name="notices",
         key="id",
         json={
@@ -287,8 +287,8 @@ TABLES = (
         moments=("created_at", "ended_at", "digest_at"),
         unique=("owner,name",),
     ),
-    Table(name="notice_streams", key="notice_id", moments=("due_at",)),
-    Table(
+    DescribedTable(name="notice_streams", key="notice_id", moments=("due_at",)),
+    DescribedTable(
         name="outbox",
         key="id",
         json={
@@ -298,8 +298,8 @@ TABLES = (
         moments=("created_at", "ended_at"),
         unique=("notice_id,dataset_id,sequence",),
     ),
-    Table(name="feed_tokens", key="dataset_id", moments=("created_at",)),
-    Table(
+    DescribedTable(name="feed_tokens", key="dataset_id", moments=("created_at",)),
+    DescribedTable(
         name="shares",
         key="id",
         json={
@@ -309,7 +309,7 @@ TABLES = (
         moments=("created_at", "revoked_at"),
         unique=("token_hash",),
     ),
-    Table(
+    DescribedTable(
         name="cursors",
         key="dataset_id",
         moments=("updated_at",),

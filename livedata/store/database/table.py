@@ -19,7 +19,7 @@ class Archived(Struct, frozen=True):
     where: str
 
 
-class Table(Struct, frozen=True):
+class DescribedTable(Struct, frozen=True):
     """A table of the store."""
 
     name: str

@@ -1,0 +1,1 @@
+"""Tables in Python: over a store, and over a server that runs."""
