@@ -145,7 +145,16 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
     "page",
     [
         *("schedule", "mend-a-selector", "back-up", "move-a-dataset", "deploy"),
-        *("test-a-source", "share", "spreadsheets", "notebooks", "duckdb", "datasette", "dlt"),
+        *(
+            "test-a-source",
+            "share",
+            "spreadsheets",
+            "python",
+            "notebooks",
+            "duckdb",
+            "datasette",
+            "dlt",
+        ),
         "grafana",
     ],
 )

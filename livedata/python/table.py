@@ -53,7 +53,7 @@ class Table:
         columns: Texts | None = None,
         gone: bool = False,
     ) -> list[dict[str, Scalar]]:
-        """The rows as an export has them, each by the names of its columns (rules 12.1, 18.3).
+        """The rows as an export has them, each by the names of its columns (rules 18.3).
 
         `at` asks for the rows of another moment, `where` for those of which all clauses hold,
         `columns` for these columns alone, `gone` also for the rows that are gone.
@@ -102,7 +102,7 @@ class Table:
         columns: Texts | None = None,
         gone: bool = False,
     ) -> Any:
-        """The rows as a `pyarrow.Table`, with the types of their columns (rules 12.9).
+        """The rows as a `pyarrow.Table`, with the types of their columns (rules 18.3).
 
         Raises FormUnavailable if pyarrow is not installed, here or on the server.
         """

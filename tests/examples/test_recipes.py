@@ -20,7 +20,7 @@ import duckdb_extension_httpfs
 import pytest
 
 from livedata.model.ids import DatasetId
-from livedata.services import shares
+from livedata.services import accounts, shares
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.serving import Serving
@@ -186,6 +186,38 @@ def test_dlt_loads_the_changes_that_it_does_not_have(recipes: Recipes) -> None:
     assert first == [f"[({len(lines)}, {HEAD})]", rows]
     assert recipes.python(code + count).splitlines()[-2:] == first
 
+
+@pytest.mark.parametrize("door", ["the store", "a server"])
+def test_python_reads_what_its_page_says_at_both_doors(
+    recipes: Recipes, store: Store, door: str
+) -> None:
+    page = recipes.page("python").replace("after=120", f"after={HEAD - 1}")
+    page = page.replace("2026-03-01", str(EDITED))
+    opened, connected, asked, went_on, failed = blocks(page, "python")
+    if door == "a server":
+        key = accounts.create_key(store, "local", None, first_credits=0)["key"]
+        there = recipes.here.partition("/share/")[0]
+        connected = connected.replace("http://127.0.0.1:8000", there)
+        opened = f"KEY = {key!r}\nimport livedata\n{connected}{opened.partition(chr(10) * 2)[2]}"
+        opened = opened.replace('books = livedata.open("books")\n', "")
+        failed = failed.replace('livedata.open("boks")', 'server["boks"]')
+    told = "\nprint(march)\nprint(fallen)\nprint(prices.tolist())\n"
+    lines = recipes.python(opened + asked + told + went_on + failed).splitlines()
+    assert lines[: -len(PYTHON_SAYS)] == ([] if door == "the store" else ["['books']"])
+    assert lines[-len(PYTHON_SAYS) :] == PYTHON_SAYS
+
+
+PYTHON_SAYS = [
+    "Middlemarch 8",
+    "Persuasion 12",
+    str([{"title": book["title"], "price": book["price"]} for book in BOOKS]),
+    "['B-1']",
+    "[8.0, 25.5, 12.0]",
+    "missing B-3 None None None",
+    "7",
+    "not_found There is no dataset 'boks'; did you mean 'books'? There is: books.",
+]
+"""What the programs of docs/how-to/python.md print of the books."""
 
 SPREADSHEETS = {
     "IMPORTDATA": (
