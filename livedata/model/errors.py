@@ -126,12 +126,6 @@ class FormUnavailable(LivedataError):
     code = "form_unavailable"
 
 
-class ServerUnavailable(LivedataError):
-    """A server cannot be reached, or does not answer as livedata does."""
-
-    code = "server_unavailable"
-
-
 class Damaged(LivedataError):
     """A record of the store cannot be read."""
 

@@ -24,7 +24,6 @@ from livedata.model.errors import (
     Invalid,
     LivedataError,
     NotFound,
-    ServerUnavailable,
 )
 from livedata.model.ids import DatasetId, format_uuid, raw_id
 from livedata.python.source import (
@@ -52,6 +51,12 @@ _ERRORS: Final[Mapping[str, type[LivedataError]]] = {
 """The code of an error -> what a store raises for it."""
 
 Params = Mapping[str, str | Sequence[str]]
+
+
+class ServerUnavailable(LivedataError):
+    """A server cannot be reached, or does not answer as livedata does."""
+
+    code = "server_unavailable"
 
 
 def connect(url: str, *, key: str, timeout: float = 60) -> Tables:

@@ -16,8 +16,8 @@ from livedata.model.errors import (
     Invalid,
     LivedataError,
     NotFound,
-    ServerUnavailable,
 )
+from livedata.python.server import ServerUnavailable
 from livedata.services import accounts, datasets
 from tests import faults, made
 from tests.python.conftest import Doors
