@@ -299,9 +299,11 @@ class _Client:
             return self.stranger(f" (status {error.code})")
         if code == FormUnavailable.code:
             return FormUnavailable(f"On {self.base}: {message}")
-        known = _ERRORS.get(code, LivedataError)(message)
-        known.code = code
-        return known
+        if code in _ERRORS:
+            return _ERRORS[code](message)
+        other = LivedataError(message)
+        other.code = code
+        return other
 
     def _unreachable(self, reason: object) -> ServerUnavailable:
         if isinstance(reason, ConnectionResetError):

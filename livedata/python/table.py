@@ -176,7 +176,7 @@ def _moment(name: str, when: When) -> str:
             )
         return when.isoformat()
     if isinstance(when, str) and when.strip():
-        return when.strip()
+        return _encodable(name, when.strip())
     if isinstance(when, date):
         return when.isoformat()
     if isinstance(when, int) and not isinstance(when, bool) and when >= 0:
@@ -207,7 +207,16 @@ def _texts(name: str, given: object) -> tuple[str, ...]:
     texts = [text for text in listed if isinstance(text, str)]
     if len(texts) < len(listed):
         raise Invalid(f"{name} must be a text or a list of texts, not {given!r}.")
-    return tuple(dict.fromkeys(texts))
+    return tuple(_encodable(name, text) for text in dict.fromkeys(texts))
+
+
+def _encodable(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise Invalid(f"{name} holds half a character, {half!r}, which no text has.") from None
+    return text
 
 
 def _required(library: str) -> Any:

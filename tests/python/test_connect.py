@@ -99,6 +99,8 @@ def test_a_notebook_shows_the_same_at_both_doors(doors: Doors) -> None:
         ("changes", {"when": "price flies"}, "price flies"),
         ("diff", {"since": 3, "until": 2}, "3 is later than 2: write the earlier moment first."),
         ("to_arrow", {"where": "prize < 3"}, "is price meant?"),
+        ("rows", {"where": "title = \ud800"}, r"where holds half a character, '\ud800', which"),
+        ("changes", {"since": "\udfff"}, r"since holds half a character, '\udfff', which no text"),
     ],
 )
 def test_a_wrong_question_is_the_same_as_over_a_store(
@@ -108,6 +110,7 @@ def test_a_wrong_question_is_the_same_as_over_a_store(
         with pytest.raises(Invalid) as raised:
             getattr(table, method)(**asked)
         assert said in str(raised.value)
+        assert raised.value.code == "validation_failed"
 
 
 @pytest.mark.parametrize(
