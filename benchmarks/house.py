@@ -32,6 +32,7 @@ REASONS: Mapping[str, str] = {
 }
 """Why a module is below 40 lines with fewer than two importers, if not by what it is."""
 SHOWN = 3
+INTERFACE = "livedata/python/"
 VAGUE = frozenset({"at", "found", "one"})
 """Names of locals that say nothing of what they hold."""
 
@@ -136,7 +137,8 @@ def shared_names(root: Path) -> Iterator[str]:
 def vague_locals(root: Path) -> Iterator[str]:
     """Parameters and locals whose name says that something is there, and not what.
 
-    What a caller has to write, since it is given by its name alone, is a word of an interface.
+    What a Python program of a user has to write, since it is given by its name alone, is a word of
+    an interface.
     """
     for module in modules_of(root).values():
         functions = [
@@ -144,7 +146,12 @@ def vague_locals(root: Path) -> Iterator[str]:
             for node in ast.walk(ast.parse(module.text))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         ]
-        written = {word for function in functions for word in function.args.kwonlyargs}
+        written = {
+            word
+            for function in functions
+            for word in function.args.kwonlyargs
+            if module.path.startswith(INTERFACE)
+        }
         bound = {
             place
             for function in functions

@@ -6,8 +6,9 @@ this package, and needs none of that. `__init__.pyi` tells type checkers the sam
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "1.0.0"
 
@@ -24,6 +25,9 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not even importlib is imported by who asks for nothing: it brings warnings along.
+    from importlib import import_module
+
     module, attribute = _PLACES[name]
     return getattr(import_module(module), attribute)
 

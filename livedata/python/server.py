@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from itertools import islice
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, TypedDict, TypeVar, cast
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
 
-import orjson
+import msgspec
+from msgspec import Struct
 from typing_extensions import override
 
 from livedata.config import USER_AGENT, is_base
 from livedata.formats.parquet_writer import pyarrow
+from livedata.messages.controls import escape_controls
 from livedata.model.dataset import Dataset
-from livedata.model.errors import (
-    Conflict,
-    FormUnavailable,
-    Invalid,
-    LivedataError,
-    NotFound,
-)
+from livedata.model.errors import Conflict, FormUnavailable, Invalid, LivedataError, NotFound
 from livedata.model.ids import DatasetId, format_uuid, raw_id
+from livedata.model.row import Scalar
 from livedata.python.source import (
     CellChange,
     ChangeQuestion,
     RowQuestion,
     TableChanges,
     TableRows,
+    named,
+    sentences,
 )
 from livedata.python.table import Table
 from livedata.services.queries import choose_dataset
 
+T = TypeVar("T")
+Params = Mapping[str, str | Sequence[str]]
 _PIECE: Final = 64 * 1024
 """So many bytes of an answer are read at once."""
 _IN_MEMORY: Final = 4 * 1024 * 1024
 """An answer that is longer, in bytes, waits in a file."""
+_LONGEST: Final = 86_400
+"""So many seconds of silence are waited for at most."""
 _PAGE: Final = 100
 """So many datasets are listed in one answer."""
 _ERRORS: Final[Mapping[str, type[LivedataError]]] = {
@@ -49,8 +53,6 @@ _ERRORS: Final[Mapping[str, type[LivedataError]]] = {
     "conflict": Conflict,
 }
 """The code of an error -> what a store raises for it."""
-
-Params = Mapping[str, str | Sequence[str]]
 
 
 class ServerUnavailable(LivedataError):
@@ -65,18 +67,28 @@ def connect(url: str, *, key: str, timeout: float = 60) -> Tables:
     `url` is the address under which ``livedata serve`` answers, `timeout` for how many seconds it
     may be silent. Nothing is asked yet. Raises Invalid for what can be no address and no key.
     """
-    base = url.strip().rstrip("/").removesuffix("/v1")
-    if not is_base(base):
+    base = str(url).strip().rstrip("/").removesuffix("/v1")
+    if not (base.isascii() and is_base(base)):
         # It is not repeated: it may hold a password.
         raise Invalid(
             "url must be the address of a server, without a user, a query or a fragment, such as "
             "http://127.0.0.1:8000."
         )
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
+    if not _is_key(key):
         raise Invalid("key must be an API key, as `livedata key create` shows it once.")
-    if not 0 < timeout < float("inf"):
-        raise Invalid(f"timeout must be a number of seconds above 0, not {timeout!r}.")
+    if not _is_duration(timeout):
+        raise Invalid(
+            f"timeout must be a number of seconds above 0, at most {_LONGEST}, not {timeout!r}."
+        )
     return Tables(_Client(base, key, timeout))
+
+
+def _is_key(given: object) -> bool:
+    return isinstance(given, str) and re.fullmatch("[!-~]+", given) is not None
+
+
+def _is_duration(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and 0 < seconds <= _LONGEST
 
 
 class Tables:
@@ -87,13 +99,10 @@ class Tables:
         self._client = client
 
     def __getitem__(self, dataset: str) -> Table:
-        """The table of a dataset, by its name, its id or an unambiguous end of that."""
-        listed = list(self._datasets())
-        dataset_id = choose_dataset(
-            dataset, [(DatasetId(raw_id(each["id"])), each["name"]) for each in listed]
-        )
-        (name,) = (each["name"] for each in listed if raw_id(each["id"]) == dataset_id)
-        return Table(name, _ServedTable(self._client, format_uuid(dataset_id)))
+        """The table of a dataset: by its name, its id, or an unambiguous part of that."""
+        names = {DatasetId(raw_id(each["id"])): each["name"] for each in self._datasets()}
+        dataset_id = choose_dataset(named(dataset), [*names.items()])
+        return Table(names[dataset_id], _ServedTable(self._client, format_uuid(dataset_id)))
 
     def __iter__(self) -> Iterator[str]:
         """The names of the datasets, the newest first."""
@@ -110,14 +119,35 @@ class Tables:
         cursor: str | None = ""
         while cursor is not None:
             params = {"limit": str(_PAGE), **({"cursor": cursor} if cursor else {})}
-            data, cursor = self._client.json("/v1/datasets", params, "data", "nextCursor")
-            yield from data
+            try:
+                page = self._client.read("/v1/datasets", params, _DatasetPage)
+            except NotFound:
+                # Each livedata has this path, so the address is that of something else.
+                raise self._client.stranger() from None
+            yield from page["data"]
+            cursor = page["nextCursor"]
+
+
+class _DatasetPage(TypedDict):
+    data: list[Dataset]
+    nextCursor: str | None
+
+
+class _DatasetAnswer(TypedDict):
+    dataset: Dataset
+
+
+class _TableAnswer(TypedDict):
+    columns: list[str]
+    rows: list[list[Scalar]]
+    through: int
 
 
 class _ServedTable:
     def __init__(self, client: _Client, dataset: str) -> None:
         self._client = client
-        self._path = f"/v1/datasets/{dataset}"
+        self._dataset = f"/v1/datasets/{dataset}"
+        self._table = f"{self._dataset}/table"
 
     @property
     def place(self) -> str:
@@ -126,33 +156,37 @@ class _ServedTable:
 
     def dataset(self) -> Dataset:
         """The dataset as it is."""
-        (dataset,) = self._client.json(self._path, {}, "dataset")
-        return cast("Dataset", dataset)
+        return self._client.read(self._dataset, {}, _DatasetAnswer)["dataset"]
 
     def rows(self, asked: RowQuestion) -> TableRows:
         """Rows of one answer."""
-        members = "columns", "rows", "through"
-        return TableRows(
-            *self._client.json(f"{self._path}/table", _params("json", asked), *members)
-        )
+        answer = self._client.read(self._table, _row_params("json", asked), _TableAnswer)
+        if any(len(row) != len(answer["columns"]) for row in answer["rows"]):
+            raise self._client.stranger()
+        return TableRows(answer["columns"], answer["rows"], answer["through"])
+
+    def two_moments(self, since: str, until: str | None) -> tuple[TableRows, TableRows]:
+        """The rows at two moments; a second that is now, or to come, is not before the first."""
+        then = self.rows(RowQuestion(since, gone=True))
+        return then, self.rows(RowQuestion(until, gone=True))
 
     def first_rows(self, most: int) -> TableRows:
         """The first rows; the rest of the answer is not read."""
-        with self._client.answer(f"{self._path}/table", {"format": "jsonl"}) as answer:
-            through = self._client.through(answer)
-            rows = [self._client.parsed(line) for line in islice(answer, most)]
+        with self._client.answer(self._table, {"format": "jsonl"}) as answer:
+            through, body = self._client.through(answer), b""
+            while body.count(b"\n") < most and (piece := self._client.piece(answer)):
+                body += piece
+        lines = body.split(b"\n")[:-1][:most]
+        rows = [self._client.parsed(line, dict[str, Scalar]) for line in lines]
         # Without a row nothing has the names.
         names = list(rows[0]) if rows else self.rows(RowQuestion(at=str(through))).names
         return TableRows(names, [list(row.values()) for row in rows], through)
 
     def arrow(self, asked: RowQuestion) -> Any:
         """A `pyarrow.Table`, read from the Parquet file that the server writes."""
-        _, parquet = pyarrow()
-        path = f"{self._path}/table"
-        with (
-            self._client.answer(path, _params("parquet", asked)) as answer,
-            closing(self._client.whole(answer)) as file,
-        ):
+        with sentences():
+            _, parquet = pyarrow()
+        with self._client.body(self._table, _row_params("parquet", asked)) as file:
             try:
                 return parquet.read_table(file)
             except ValueError:
@@ -160,37 +194,40 @@ class _ServedTable:
 
     def changes(self, asked: ChangeQuestion) -> TableChanges:
         """Changes of one answer, which is here as a whole before the first is given."""
-        params = {
-            "format": "changes.jsonl",
-            **({} if asked.after is None else {"after": str(asked.after)}),
-            **({} if asked.since is None else {"since": asked.since}),
-            **_common(asked.where, asked.columns),
-            **({"when": asked.when} if asked.when else {}),
-        }
-        with self._client.answer(f"{self._path}/table", params) as answer:
+        params = _params(
+            *(("format", "changes.jsonl"), ("after", asked.after), ("since", asked.since)),
+            *(("when", asked.when), ("where", asked.where), ("columns", asked.columns)),
+        )
+        with self._client.answer(self._table, params) as answer:
             through = self._client.through(answer)
-            return TableChanges(through, self._lines(self._client.whole(answer)))
+            file = self._client.whole(answer, is_marked=False)
+        changes = TableChanges(through, self._lines(file))
+        # Also of changes of which nobody asks for the first.
+        weakref.finalize(changes, file.close)
+        return changes
 
     def _lines(self, file: IO[bytes]) -> Iterator[CellChange]:
-        with closing(file):
-            for line in file:
-                yield cast("CellChange", self._client.parsed(line))
+        for line in file:
+            yield self._client.parsed(line, CellChange)
 
 
-def _params(form: str, asked: RowQuestion) -> Params:
-    return {
-        "format": form,
-        **({} if asked.at is None else {"at": asked.at}),
-        **({"gone": "1"} if asked.gone else {}),
-        **_common(asked.where, asked.columns),
-    }
+def _row_params(form: str, asked: RowQuestion) -> Params:
+    gone = "1" if asked.gone else None
+    return _params(
+        *(("format", form), ("at", asked.at), ("gone", gone)),
+        *(("where", asked.where), ("columns", asked.columns)),
+    )
 
 
-def _common(where: Sequence[str], columns: Sequence[str]) -> Params:
-    return {
-        **({"where": where} if where else {}),
-        **({"columns": ",".join(columns)} if columns else {}),
-    }
+def _params(*asked: tuple[str, str | int | Sequence[str] | None]) -> Params:
+    """What a question has; names of columns stand in one parameter."""
+    given: dict[str, str | Sequence[str]] = {}
+    for name, value in asked:
+        if isinstance(value, int):
+            given[name] = str(value)
+        elif value:
+            given[name] = ",".join(value) if name == "columns" else value
+    return given
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -208,15 +245,56 @@ class _Client:
         self.base = base
         self._headers = {"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT}
         self._timeout = timeout
-        self._opener = build_opener(_NoRedirect)
+        # Through a proxy of https nobody reads the key; one of http would be given it.
+        proxies = {kind: url for kind, url in getproxies().items() if kind in {"https", "no"}}
+        self._opener = build_opener(_NoRedirect, ProxyHandler(proxies))
 
-    def json(self, path: str, params: Params, *members: str) -> list[Any]:
-        """These members of an answer in JSON."""
+    def read(self, path: str, params: Params, shape: type[T]) -> T:
+        """An answer in JSON. Raises ServerUnavailable for another shape."""
+        with self.body(path, params) as file:
+            return self.parsed(file.read(), shape)
+
+    @contextmanager
+    def body(self, path: str, params: Params) -> Iterator[IO[bytes]]:
+        """The body of an answer that tells by itself whether it is whole."""
         with self.answer(path, params) as answer, closing(self.whole(answer)) as file:
-            parsed = self.parsed(file.read())
-        if not parsed.keys() >= {*members}:
-            raise self.stranger()
-        return [parsed[member] for member in members]
+            yield file
+
+    @contextmanager
+    def answer(self, path: str, params: Params) -> Iterator[HTTPResponse]:
+        """An answer whose body is still to be read. Raises LivedataError for all that is none."""
+        query = f"?{urlencode(params, doseq=True)}" if params else ""
+        request = Request(f"{self.base}{path}{query}", headers=self._headers)  # noqa: S310
+        with self._reached():
+            answer = self._opener.open(request, timeout=self._timeout)
+        with closing(answer):
+            yield answer
+
+    def piece(self, answer: HTTPResponse) -> bytes:
+        """The next bytes of an answer, none at its end. Raises ServerUnavailable if it is cut."""
+        with self._reached():
+            return answer.read(_PIECE)
+
+    def whole(self, answer: HTTPResponse, *, is_marked: bool = True) -> IO[bytes]:
+        """The body of an answer, from its start. Raises ServerUnavailable if it ends too early.
+
+        Of a body that is not `is_marked`, no end of its own says that it is whole.
+        """
+        announced = answer.headers.get("Content-Length", "")
+        if not (is_marked or announced or answer.chunked):
+            raise ServerUnavailable(
+                f"{self.base} does not say where its answer ends, so a part would look like all: "
+                "let the proxy before it speak HTTP/1.1 to livedata."
+            )
+        with ExitStack() as stack:
+            spooled = stack.enter_context(SpooledTemporaryFile(max_size=_IN_MEMORY))
+            while piece := self.piece(answer):
+                spooled.write(piece)
+            if announced.isdecimal() and spooled.tell() != int(announced):
+                raise self._broken_off()
+            spooled.seek(0)
+            stack.pop_all()
+        return cast("IO[bytes]", spooled)
 
     def through(self, answer: HTTPResponse) -> int:
         """The sequence of the last change in a table (rules 17.5)."""
@@ -225,36 +303,18 @@ class _Client:
             raise self.stranger()
         return int(told)
 
-    @contextmanager
-    def answer(self, path: str, params: Params) -> Iterator[HTTPResponse]:
-        """An answer whose body is still to be read. Raises LivedataError for all that is none."""
-        query = f"?{urlencode(params, doseq=True)}" if params else ""
-        request = Request(f"{self.base}{path}{query}", headers=self._headers)  # noqa: S310
-        with self._reached(), self._opener.open(request, timeout=self._timeout) as answer:
-            yield answer
-
-    def whole(self, answer: HTTPResponse) -> IO[bytes]:
-        """The body of an answer, from its start. Raises ServerUnavailable if it ends too early."""
-        with ExitStack() as stack:
-            spooled = stack.enter_context(SpooledTemporaryFile(max_size=_IN_MEMORY))
-            while piece := answer.read(_PIECE):
-                spooled.write(piece)
-            announced = answer.headers["Content-Length"]
-            if announced is not None and spooled.tell() != int(announced):
-                raise self._broken_off()
-            spooled.seek(0)
-            stack.pop_all()
-        return cast("IO[bytes]", spooled)
-
-    def parsed(self, body: bytes) -> dict[str, Any]:
-        """An object in JSON. Raises ServerUnavailable for what is none."""
+    def parsed(self, body: bytes, shape: type[T]) -> T:
+        """A value in JSON. Raises ServerUnavailable for another shape."""
         try:
-            parsed = orjson.loads(body)
-        except ValueError:
-            parsed = None
-        if not isinstance(parsed, dict):
-            raise self.stranger()
-        return parsed
+            return msgspec.json.decode(body, type=shape)
+        except (ValueError, msgspec.MsgspecError):
+            raise self.stranger() from None
+
+    def stranger(self, detail: str = "") -> ServerUnavailable:
+        """What is raised for an answer that no livedata gives."""
+        return ServerUnavailable(
+            f"{self.base} does not answer as livedata does{detail}; check the address."
+        )
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -274,36 +334,34 @@ class _Client:
             raise self._broken_off() from None
         except HTTPException:
             raise self.stranger() from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise self._unreachable(error) from None
 
     def _refused(self, error: HTTPError) -> LivedataError:
         """What an answer says that is no success."""
         if 300 <= error.code < 400:
-            place = error.headers.get("Location", "")
+            # Without its path: that may be a secret of somebody.
+            place = urlsplit(error.headers.get("Location", ""))
+            to = escape_controls(f" to {place.scheme}://{place.hostname}" if place.hostname else "")
             return ServerUnavailable(
-                f"{self.base} sends on to {place or 'nowhere'}. A key is sent nowhere else: "
-                "connect to the address at which livedata itself answers."
+                f"{self.base} sends on{to}. A key is sent nowhere else: connect to the address at "
+                "which livedata itself answers."
             )
         if error.code == 401:
-            refused = LivedataError(
+            return _coded(
+                "unauthenticated",
                 f"{self.base} does not know this key, or it was revoked; `livedata key create` on "
-                "the server makes another."
+                "the server makes another.",
             )
-            refused.code = "unauthenticated"
-            return refused
         try:
-            told = orjson.loads(error.read(_IN_MEMORY))["error"]
-            code, message = str(told["code"]), str(told["message"])
-        except (ValueError, TypeError, LookupError, OSError, HTTPException):
+            told = msgspec.json.decode(error.read(_IN_MEMORY), type=_ErrorAnswer).error
+        except (ValueError, msgspec.MsgspecError, OSError, HTTPException):
             return self.stranger(f" (status {error.code})")
-        if code == FormUnavailable.code:
+        message = escape_controls(told.message)
+        if told.code == FormUnavailable.code:
             return FormUnavailable(f"On {self.base}: {message}")
-        if code in _ERRORS:
-            return _ERRORS[code](message)
-        other = LivedataError(message)
-        other.code = code
-        return other
+        known = _ERRORS.get(told.code)
+        return known(message) if known else _coded(told.code, message)
 
     def _unreachable(self, reason: object) -> ServerUnavailable:
         if isinstance(reason, ConnectionResetError):
@@ -317,8 +375,17 @@ class _Client:
     def _broken_off(self) -> ServerUnavailable:
         return ServerUnavailable(f"{self.base} broke its answer off; ask again.")
 
-    def stranger(self, detail: str = "") -> ServerUnavailable:
-        """What is raised for an answer that no livedata gives."""
-        return ServerUnavailable(
-            f"{self.base} does not answer as livedata does{detail}; check the address."
-        )
+
+class _Error(Struct):
+    code: str
+    message: str
+
+
+class _ErrorAnswer(Struct):
+    error: _Error
+
+
+def _coded(code: str, message: str) -> LivedataError:
+    error = LivedataError(message)
+    error.code = code
+    return error

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from reprlib import repr as shorten
 from typing import Any, Protocol, Self, TypedDict
 
 from msgspec import Struct
 from typing_extensions import override
 
+from livedata.hints import Subject, hints
 from livedata.model.dataset import Dataset
+from livedata.model.errors import BadRequest, Invalid, LivedataError
 from livedata.model.row import RevisionKind, Scalar
 
 
@@ -66,6 +70,10 @@ class TableChanges(Iterator[CellChange]):
         self._lines = lines
 
     @override
+    def __repr__(self) -> str:
+        return f"<TableChanges up to {self.through}>"
+
+    @override
     def __iter__(self) -> Self:
         return self
 
@@ -90,6 +98,9 @@ class TableSource(Protocol):
     def rows(self, asked: RowQuestion) -> TableRows:
         """Rows, all of one moment."""
 
+    def two_moments(self, since: str, until: str | None) -> tuple[TableRows, TableRows]:
+        """The rows at two moments, those that are gone too; `until` is now without one."""
+
     def first_rows(self, most: int) -> TableRows:
         """The first rows of the table as it is; no more is read."""
 
@@ -98,3 +109,33 @@ class TableSource(Protocol):
 
     def arrow(self, asked: RowQuestion) -> Any:
         """Rows as a `pyarrow.Table`; raises FormUnavailable where pyarrow is missing."""
+
+
+def named(dataset: object) -> str:
+    """The name of a dataset, as it was given. Raises Invalid for what is no text."""
+    if not isinstance(dataset, str):
+        raise Invalid(f"A dataset is given by its name or its id, not by {shorten(dataset)}.")
+    return encodable("The name of a dataset", dataset)
+
+
+def encodable(name: str, text: str) -> str:
+    """The same text. Raises Invalid if a character of it is none, as Python's texts may have."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise Invalid(f"{name} holds half a character, {half!r}, which no text has.") from None
+    return text
+
+
+@contextmanager
+def sentences(owner: str = "local") -> Iterator[None]:
+    """Let what goes wrong say in its own text what to do; a wrong question is Invalid."""
+    try:
+        yield
+    except LivedataError as error:
+        whole = " ".join([error.message, *hints(error.remedies, Subject(owner))])
+        if isinstance(error, BadRequest):
+            raise Invalid(whole, error.details, error.remedies) from None
+        error.args = (whole,)
+        raise

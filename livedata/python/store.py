@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, cast
 
 from msgspec import Struct
 
 from livedata.config import Settings, load
 from livedata.formats.parquet_writer import arrow_table
-from livedata.hints import Subject, hints
 from livedata.model.dataset import Dataset
-from livedata.model.errors import BadRequest, Invalid, LivedataError
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.python.source import (
     CellChange,
@@ -22,17 +21,19 @@ from livedata.python.source import (
     RowQuestion,
     TableChanges,
     TableRows,
+    named,
+    sentences,
 )
 from livedata.python.table import Table
 from livedata.services import queries
-from livedata.services.served_changes import HEADINGS, Line, serve_changes
+from livedata.services.served_changes import HEADINGS, ServedChanges, serve_changes
 from livedata.services.served_tables import ServedQuery, ServedTable, serve_table
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.shares import Scope
 
 _TOGETHER: Final = 5_000
-"""So many changes are read in one transaction: between two pages the store is not held."""
+"""So many revisions are read in one transaction: in between the store is not held."""
 
 
 def open_table(
@@ -40,36 +41,17 @@ def open_table(
 ) -> Table:
     """The table of a dataset in the store of this machine, to be read (rules 18.1).
 
-    `dataset` is the name of a dataset, its id or an unambiguous end of that; `home` is used instead
-    of LIVEDATA_HOME. Raises LivedataError: NotFound if there is no such dataset, StoreUnavailable
+    `dataset` is its name, its id, or an unambiguous part of that; `home` is used instead of
+    LIVEDATA_HOME. Raises LivedataError: NotFound if there is no such dataset, StoreUnavailable
     if the store cannot be read, Invalid for a setting that is wrong.
     """
-    environ = os.environ if home is None else {**os.environ, "LIVEDATA_HOME": os.fspath(home)}
-    store = _Store(_settings(environ), owner)
+    given = {} if home is None else {"LIVEDATA_HOME": str(Path(os.fsdecode(home)).resolve())}
+    with sentences():
+        store = _Store(load({**os.environ, **given}), owner)
     with store.reading() as database:
-        # To read makes no store: a home that is mistyped must not look like an empty one.
-        database.require()
-        dataset_id = queries.find_dataset(database, owner, dataset)
+        dataset_id = queries.find_dataset(database, owner, named(dataset))
         name = queries.dataset(database, owner, dataset_id)["name"]
-    return Table(name, _StoredTable(store, dataset_id))
-
-
-def _settings(environ: Mapping[str, str]) -> Settings:
-    with _sentences("local"):
-        return load(environ)
-
-
-@contextmanager
-def _sentences(owner: OwnerName) -> Iterator[None]:
-    """What goes wrong says in its own text what to do; a wrong question is Invalid."""
-    try:
-        yield
-    except LivedataError as error:
-        whole = " ".join([error.message, *hints(error.remedies, Subject(owner))])
-        if isinstance(error, BadRequest):
-            raise Invalid(whole, error.details, error.remedies) from None
-        error.args = (whole,)
-        raise
+        return Table(name, _StoredTable(store, dataset_id, database.place))
 
 
 class _Store(Struct, frozen=True):
@@ -79,9 +61,11 @@ class _Store(Struct, frozen=True):
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """The store for some questions: no connection outlives them, in a thread or a fork."""
-        with _sentences(self.owner):
+        with sentences(self.owner):
             database = Database(self.settings.database_url)
             try:
+                # To read makes no store: a home that is mistyped must not look like an empty one.
+                database.require()
                 yield database
             finally:
                 database.close()
@@ -90,11 +74,7 @@ class _Store(Struct, frozen=True):
 class _StoredTable(Struct, frozen=True):
     store: _Store
     dataset_id: DatasetId
-
-    @property
-    def place(self) -> str:
-        """The home of the store."""
-        return str(self.store.settings.home)
+    place: str
 
     def dataset(self) -> Dataset:
         """The dataset as it is."""
@@ -104,7 +84,7 @@ class _StoredTable(Struct, frozen=True):
     def rows(self, asked: RowQuestion) -> TableRows:
         """Rows of one read transaction."""
         with self._served(asked) as table:
-            return _rows(table, asked, None)
+            return _rows(table, asked)
 
     def first_rows(self, most: int) -> TableRows:
         """The first rows in the order of an export."""
@@ -118,37 +98,40 @@ class _StoredTable(Struct, frozen=True):
             layout = table.view.layout(safe=False)
             return arrow_table(table.rows(gone=asked.gone), layout, table.about)
 
+    def two_moments(self, since: str, until: str | None) -> tuple[TableRows, TableRows]:
+        """The rows at two moments, in one read transaction."""
+        then, now = RowQuestion(since, gone=True), RowQuestion(until, gone=True)
+        with self._reading() as reader:
+            return _rows(self._table(reader, then), then), _rows(self._table(reader, now), now)
+
     def changes(self, asked: ChangeQuestion) -> TableChanges:
         """Changes up to the head as it is now; they are read some at a time."""
-        through, first = self._page(asked)
-        return TableChanges(through, self._lines(asked, through, first))
-
-    def _lines(self, asked: ChangeQuestion, through: int, page: list[Line]) -> Iterator[CellChange]:
-        while page:
-            for line in page:
-                if _sequence(line) > through:
-                    return
-                yield cast("CellChange", dict(zip(HEADINGS, line, strict=True)))
-            after = _sequence(page[-1])
-            if after >= through:
-                return
-            _, page = self._page(
-                ChangeQuestion(after, None, asked.when, asked.where, asked.columns)
-            )
-
-    def _page(self, asked: ChangeQuestion) -> tuple[int, list[Line]]:
-        """The sequence of the head, and the next lines: all of the last revision among them."""
-        query = ServedQuery(asked.columns, asked.where, asked.when)
         with self._reading() as reader:
-            served = serve_changes(reader, self._scope, query, asked.after, asked.since, self._zone)
-            lines = served.lines()
-            page = list(islice(lines, _TOGETHER))
+            changes = self._changes(reader, asked, asked.after, asked.since)
+            return TableChanges(changes.through, self._lines(asked, changes.after, changes.through))
+
+    def _lines(self, asked: ChangeQuestion, after: int, through: int) -> Iterator[CellChange]:
+        for start in range(after, through, _TOGETHER):
+            with self._reading() as reader:
+                end = min(start + _TOGETHER, through)
+                lines = list(self._changes(reader, asked, start, None, end).lines())
             for line in lines:
-                page.append(line)
-                if _sequence(line) != _sequence(page[-2]):
-                    page.pop()
-                    break
-            return served.through, page
+                yield cast("CellChange", dict(zip(HEADINGS, line, strict=True)))
+
+    def _changes(
+        self,
+        reader: Reader,
+        asked: ChangeQuestion,
+        after: int | None,
+        since: str | None,
+        through: int | None = None,
+    ) -> ServedChanges:
+        query = ServedQuery(asked.columns, asked.where, asked.when)
+        return serve_changes(reader, self._scope, query, after, since, self._zone, through)
+
+    def _table(self, reader: Reader, asked: RowQuestion) -> ServedTable:
+        query = ServedQuery(asked.columns, asked.where)
+        return serve_table(reader, self._scope, query, asked.at, self._zone)
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -157,9 +140,8 @@ class _StoredTable(Struct, frozen=True):
 
     @contextmanager
     def _served(self, asked: RowQuestion) -> Iterator[ServedTable]:
-        query = ServedQuery(asked.columns, asked.where)
         with self._reading() as reader:
-            yield serve_table(reader, self._scope, query, asked.at, self._zone)
+            yield self._table(reader, asked)
 
     @property
     def _scope(self) -> Scope:
@@ -170,11 +152,7 @@ class _StoredTable(Struct, frozen=True):
         return self.store.settings.timezone
 
 
-def _rows(table: ServedTable, asked: RowQuestion, most: int | None) -> TableRows:
+def _rows(table: ServedTable, asked: RowQuestion, most: int | None = None) -> TableRows:
     layout = table.view.layout(safe=False)
     rows = islice(table.rows(gone=asked.gone), most)
     return TableRows(layout.names, [layout.values(row) for row in rows], table.through)
-
-
-def _sequence(line: Line) -> int:
-    return cast("int", line[0])

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from html import escape
 from importlib import import_module
-from typing import Any, Final, TypeAlias
+from operator import index
+from reprlib import repr as shorten
+from typing import Any, Final, SupportsIndex, TypeAlias
 
 from typing_extensions import override
 
@@ -14,8 +16,15 @@ from livedata.messages.controls import escape_controls
 from livedata.model.dataset import Column
 from livedata.model.errors import FormUnavailable, Invalid
 from livedata.model.row import Scalar
-from livedata.python.source import ChangeQuestion, RowQuestion, TableChanges, TableSource
+from livedata.python.source import (
+    ChangeQuestion,
+    RowQuestion,
+    TableChanges,
+    TableSource,
+    encodable,
+)
 from livedata.python.table_diff import diff_rows
+from livedata.rules.conditions.clauses import LONGEST_CLAUSE
 from livedata.services.moments import RowDiff
 
 When: TypeAlias = "str | int | date | datetime"
@@ -24,6 +33,9 @@ Texts: TypeAlias = "str | Iterable[str]"
 """A text, or some."""
 _SHOWN: Final = 20
 """So many rows stand in a notebook."""
+_LONGEST_MOMENT: Final = 100
+"""So many characters say when, in a question over HTTP."""
+_NO_SEQUENCE: Final = 10**18
 _LONGEST: Final = 200
 """So many characters of a cell stand in a notebook."""
 
@@ -49,7 +61,7 @@ class Table:
         self,
         *,
         at: When | None = None,
-        where: Texts = (),
+        where: Texts | None = None,
         columns: Texts | None = None,
         gone: bool = False,
     ) -> list[dict[str, Scalar]]:
@@ -66,8 +78,8 @@ class Table:
         *,
         after: int | None = None,
         since: When | None = None,
-        when: Texts = (),
-        where: Texts = (),
+        when: Texts | None = None,
+        where: Texts | None = None,
         columns: Texts | None = None,
     ) -> TableChanges:
         """The changes after a sequence or since a moment, a dict for each cell (rules 17.4).
@@ -75,11 +87,12 @@ class Table:
         `when` leaves out those that do not meet all of its clauses. The iterator knows the sequence
         `through` to which it goes, with which `after` goes on next time.
         """
-        if after is not None:
-            _check_sequence(after)
-        moment = None if since is None else _moment("since", since)
         asked = ChangeQuestion(
-            after, moment, _texts("when", when), _texts("where", where), _columns(columns)
+            _after(after),
+            None if since is None else _moment("since", since),
+            _clauses("when", when),
+            _clauses("where", where),
+            _columns(columns),
         )
         return self._source.changes(asked)
 
@@ -88,8 +101,9 @@ class Table:
 
         For each row that differs its `kind`, its key as `row`, and what `changed`, by column.
         """
-        now = self._source.rows(_rows_asked(until, (), None, gone=True))
-        then = self._source.rows(_rows_asked(since, (), None, gone=True))
+        first = _moment("since", since)
+        last = None if until is None else _moment("until", until)
+        then, now = self._source.two_moments(first, last)
         if then.through > now.through:
             raise Invalid(f"{since} is later than {until}: write the earlier moment first.")
         return diff_rows(then, now)
@@ -98,7 +112,7 @@ class Table:
         self,
         *,
         at: When | None = None,
-        where: Texts = (),
+        where: Texts | None = None,
         columns: Texts | None = None,
         gone: bool = False,
     ) -> Any:
@@ -112,7 +126,7 @@ class Table:
         self,
         *,
         at: When | None = None,
-        where: Texts = (),
+        where: Texts | None = None,
         columns: Texts | None = None,
         gone: bool = False,
     ) -> Any:
@@ -124,7 +138,7 @@ class Table:
         self,
         *,
         at: When | None = None,
-        where: Texts = (),
+        where: Texts | None = None,
         columns: Texts | None = None,
         gone: bool = False,
     ) -> Any:
@@ -149,7 +163,7 @@ class Table:
             about += f", the first {len(table.values)} of them shown"
         last = dataset["lastRun"]
         if last is not None:
-            about += f"; the last Run: {last['status']}"
+            about += f"; the last Run: {_text(last['status'])}"
         return (
             f"<table><caption>{_text(dataset['name'])}: {about}</caption>"
             f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
@@ -157,66 +171,87 @@ class Table:
 
 
 def _rows_asked(
-    when: When | None,
-    where: Texts,
+    moment: When | None,
+    where: Texts | None,
     columns: Texts | None,
     gone: bool,
 ) -> RowQuestion:
-    moment = None if when is None else _moment("at", when)
-    return RowQuestion(moment, _texts("where", where), _columns(columns), bool(gone))
+    then = None if moment is None else _moment("at", moment)
+    return RowQuestion(then, _clauses("where", where), _columns(columns), bool(gone))
 
 
 def _moment(name: str, when: When) -> str:
     """A moment as text. Raises Invalid for what is none."""
-    if isinstance(when, datetime):
+    # What pandas has where no moment is counts as one of Python's, and is not equal to itself.
+    if isinstance(when, datetime) and when == when:
         if when.utcoffset() is None:
             raise Invalid(
                 f"{name} needs a zone, such as datetime(2026, 3, 1, 8, tzinfo=UTC), which {when} "
                 "has not."
             )
         return when.isoformat()
-    if isinstance(when, str) and when.strip():
-        return _encodable(name, when.strip())
-    if isinstance(when, date):
+    if isinstance(when, date) and not isinstance(when, datetime):
         return when.isoformat()
-    if isinstance(when, int) and not isinstance(when, bool) and when >= 0:
-        return str(when)
+    if (sequence := _sequence(when)) is not None:
+        return str(sequence)
+    if isinstance(when, str) and 0 < len(when.strip()) <= _LONGEST_MOMENT:
+        return encodable(name, when.strip())
     raise Invalid(
         f"{name} must be a date, a datetime with its zone, a sequence, or a text of them or of a "
-        f"Run's id, not {when!r}."
+        f"Run's id, not {_short(when)}."
     )
 
 
-def _check_sequence(after: object) -> None:
-    if not isinstance(after, int) or isinstance(after, bool) or after < 0:
-        raise Invalid(f"after must be a sequence, 0 or more, not {after!r}.")
+def _after(after: object) -> int | None:
+    sequence = _sequence(after)
+    if after is not None and sequence is None:
+        raise Invalid(f"after must be a sequence, 0 or more, not {_short(after)}.")
+    return sequence
+
+
+def _sequence(value: object) -> int | None:
+    """A whole number, of whatever library, that a sequence can be."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    number = index(value)
+    return number if 0 <= number < _NO_SEQUENCE else None
 
 
 def _columns(columns: Texts | None) -> tuple[str, ...]:
     if columns is None:
         return ()
-    names = _texts("columns", columns)
-    if not names:
-        raise Invalid("columns names no column; leave it out for all of them.")
-    return names
+    # Commas as in an address: a name has none.
+    names = [part.strip() for text in _texts("columns", columns) for part in text.split(",")]
+    if not names or not all(names):
+        raise Invalid("columns must name columns, such as title,price; leave it out for all.")
+    return tuple(dict.fromkeys(names))
 
 
-def _texts(name: str, given: object) -> tuple[str, ...]:
-    """Texts, each once. Raises Invalid for what is none."""
+def _clauses(name: str, clauses: Texts | None) -> tuple[str, ...]:
+    texts = [text.strip() for text in _texts(name, () if clauses is None else clauses)]
+    for text in texts:
+        if not 0 < len(text) <= LONGEST_CLAUSE:
+            raise Invalid(
+                f"A clause of {name} has 1 to {LONGEST_CLAUSE} characters, not {len(text)}; an "
+                "example: price < 20."
+            )
+    return tuple(dict.fromkeys(texts))
+
+
+def _texts(name: str, given: object) -> list[str]:
+    """Texts. Raises Invalid for what is none."""
     listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else [*given]
     texts = [text for text in listed if isinstance(text, str)]
     if len(texts) < len(listed):
-        raise Invalid(f"{name} must be a text or a list of texts, not {given!r}.")
-    return tuple(_encodable(name, text) for text in dict.fromkeys(texts))
+        raise Invalid(f"{name} must be a text or a list of texts, not {_short(given)}.")
+    return [encodable(name, text) for text in texts]
 
 
-def _encodable(name: str, text: str) -> str:
+def _short(value: object) -> str:
     try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        half = text[error.start]
-        raise Invalid(f"{name} holds half a character, {half!r}, which no text has.") from None
-    return text
+        return shorten(value)
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _required(library: str) -> Any:

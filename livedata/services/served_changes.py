@@ -104,9 +104,11 @@ def serve_changes(
     after: int | None,
     since: str | None,
     zone: str,
+    through: int | None = None,
 ) -> ServedChanges:
     """The changes of a table after a sequence, or since a moment, as far as `scope` lets them.
 
+    They go up to the head of the table, or to the sequence `through`.
     Raises NotFound, BadRequest and Invalid for what is wrong in the question, and Conflict for a
     scope that the table no longer fits.
     """
@@ -124,9 +126,9 @@ def serve_changes(
     view = select(scope, asked, columns)
     version = dataset.head, repr(columns)
     state = state_of_table(reader, dataset.id)
-    readable = [each for each in columns if not scope.columns or each["name"] in scope.columns]
-    when = parse_when(asked.when, readable)
-    return ServedChanges(dataset, dataset.head, view, state, version, after or 0, when, reader)
+    when = parse_when(asked.when, view.readable)
+    end = dataset.head if through is None else min(through, dataset.head)
+    return ServedChanges(dataset, end, view, state, version, after or 0, when, reader)
 
 
 def _wrong(parameter: str, sentence: str) -> BadRequest:

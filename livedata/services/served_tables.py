@@ -48,11 +48,12 @@ class ServedQuery(Struct, frozen=True):
 class TableView(Struct, frozen=True):
     """The columns and the rows of a table that an answer has.
 
-    `shown` are its columns; the whole table has beside them what livedata says of a row. `dropped`
-    are shared, and the table has them no more.
+    `shown` are its columns, `readable` all that may be asked for; the whole table has beside them
+    what livedata says of a row. `dropped` are shared, and the table has them no more.
     """
 
     shown: Sequence[Column]
+    readable: Sequence[Column]
     is_whole: bool
     states: Sequence[StateClause]
     dropped: Sequence[str]
@@ -128,6 +129,7 @@ def select(scope: Scope, asked: ServedQuery, columns: Sequence[Column]) -> Table
     states = [*_scoped(scope, columns), *parse_where(asked.clauses, [*readable.values()]).states]
     return TableView(
         [readable[name] for name in dict.fromkeys(asked.columns or readable)],
+        [*readable.values()],
         not asked.columns and not scope.columns,
         states,
         [name for name in shared if name not in by_name],

@@ -8,15 +8,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import livedata
 from livedata.model.errors import FormUnavailable, Invalid, NotFound, StoreUnavailable
 from livedata.python import store as stored
 from livedata.services import accounts, datasets
-from livedata.store.database.store import Store
+from livedata.store.database.store import Database, Store
 from tests import made
-from tests.services.table import Item, Table
+from tests.services.table import Table
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def test_a_dataset_is_named_by_its_name_its_id_or_an_end_of_that(
     dataset = shop.dataset
     for name in ("shop", dataset["id"], dataset["id"][-12:]):
         assert livedata.open(name, home=tmp_path).name == "shop"
-    assert repr(livedata.open("shop", home=tmp_path)) == f"<Table 'shop' of {tmp_path}>"
+    place = shop.store.place
+    assert repr(livedata.open("shop", home=tmp_path)) == f"<Table 'shop' of {place}>"
 
 
 @pytest.mark.usefixtures("shop")
@@ -48,6 +50,13 @@ def test_a_name_that_is_wrong_says_what_there_is(tmp_path: Path) -> None:
         livedata.open("shp", home=tmp_path)
 
 
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("dataset", [None, 5, b"shop", "\ud800"])
+def test_what_names_no_dataset_is_refused(dataset: Any, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="dataset"):
+        livedata.open(dataset, home=tmp_path)
+
+
 def test_another_owner_has_tables_of_its_own(shop: Table, store: Store, tmp_path: Path) -> None:
     accounts.grant(store, "bob", 5, first_credits=0)
     with pytest.raises(NotFound, match="There is no dataset 'shop', and no other one yet"):
@@ -59,6 +68,21 @@ def test_what_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="There is no store at"):
         livedata.open("shop", home=home)
     assert not home.exists()
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_store_that_is_taken_away_is_not_made_again(
+    store: Store, tmp_path: Path, database: str
+) -> None:
+    if database != "sqlite":
+        pytest.skip("a server is not taken away")
+    table = livedata.open("shop", home=tmp_path)
+    store.close()
+    for file in tmp_path.glob("livedata.db*"):
+        file.unlink()
+    with pytest.raises(StoreUnavailable, match="There is no store at"):
+        table.rows()
+    assert not [*tmp_path.glob("livedata.db*")]
 
 
 def test_a_setting_that_is_wrong_is_said(tmp_path: Path) -> None:
@@ -102,7 +126,13 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("rows", {"where": 7}, "where must be a text or a list of texts, not 7."),
     ("rows", {"columns": "prize"}, "There is no column 'prize'."),
-    ("rows", {"columns": []}, "columns names no column; leave it out for all of them."),
+    ("rows", {"columns": []}, "columns must name columns, such as title,price; leave it out"),
+    ("rows", {"columns": "title,"}, "columns must name columns, such as title,price; leave it out"),
+    ("rows", {"at": 10**5000}, "not a number of thousands of digits."),
+    ("rows", {"at": pd.NaT}, "at must be a date, a datetime with its zone, a sequence"),
+    ("changes", {"after": 10**30}, "after must be a sequence, 0 or more, not 1000000000"),
+    ("diff", {"since": -1}, "since must be a date"),
+    ("diff", {"since": 1, "until": -1}, "until must be a date"),
     ("changes", {"after": 99}, "after 99 is past the last sequence, which is 8."),
     ("changes", {"after": -1}, "after must be a sequence, 0 or more, not -1."),
     ("changes", {"after": "3"}, "after must be a sequence, 0 or more, not '3'."),
@@ -127,16 +157,40 @@ def test_what_is_read_in_several_transactions_has_each_change_once(
     shop: Table, table: livedata.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = list(table.changes())
-    for together in (1, 2, 3):
+    for together in (1, 2, 3, 7, 8, 9):
         monkeypatch.setattr(stored, "_TOGETHER", together)
-        changes = table.changes()
-        assert list(changes) == whole
-        halves = table.changes(after=2)
-        first = next(halves)
-        items: list[Item] = [{"sku": f"N{together}", "title": "New", "price": 1}]
-        shop.take(*items)
-        assert [first, *halves] == [each for each in whole if each["sequence"] > 2]
+        assert list(table.changes()) == whole
+        later = table.changes(after=2)
+        first = next(later)
+        shop.take({"sku": f"N{together}", "title": "New", "price": 1})
+        assert [first, *later] == [each for each in whole if each["sequence"] > 2]
         whole = list(table.changes())
+
+
+def test_a_number_of_another_library_is_a_sequence(table: livedata.Table) -> None:
+    kept = pd.DataFrame(table.changes())["sequence"].max()
+    assert list(table.changes(after=kept)) == []
+    assert table.rows(at=kept) == table.rows(at=int(kept))
+
+
+def test_none_is_no_condition(table: livedata.Table) -> None:
+    assert table.rows(where=None, columns=None, at=None) == table.rows()
+    assert list(table.changes(when=None, since=None)) == list(table.changes())
+
+
+def test_both_moments_of_a_diff_are_of_one_transaction(
+    table: livedata.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    reading = Database.reading
+
+    def counted(database: Database) -> Any:
+        begun.append("reading")
+        return reading(database)
+
+    monkeypatch.setattr(Database, "reading", counted)
+    table.diff(2)
+    assert len(begun) == 1
 
 
 def test_a_library_that_is_missing_is_named(
@@ -175,9 +229,9 @@ def test_a_table_without_rows_shows_its_columns(store: Store, tmp_path: Path) ->
 
 
 def test_the_import_costs_nothing_until_a_table_is_asked_for() -> None:
-    code = "import sys, livedata; print(*(each for each in sys.modules if 'livedata' in each))"
+    code = "import sys; before = {*sys.modules}; import livedata; print(*({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["livedata"]
+    assert {*done.stdout.split()} <= {"livedata", "__future__"}
 
 
 def test_all_names_of_the_package_are_there() -> None:
