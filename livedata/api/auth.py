@@ -23,7 +23,9 @@ COOKIE = "livedata"
 """The name of the cookie with the session of a browser that is signed in."""
 
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
-_SHARE = re.compile(r"(/share/)[^/]+", re.IGNORECASE)
+# Up to a last part with a point, which no token has: a token may stand where no address has one.
+_SHARE = re.compile(r"(/share/)\S*?(?=/[^/\s]*\.[^/\s]*(?:\s|$)|\s|$)", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w-]{43,}")
 
 log = logging.getLogger("livedata.api")
 
@@ -45,7 +47,7 @@ def bearer(header: str | None) -> str:
 
 def without_secrets(text: str) -> str:
     """A text for a log in which no key stands, and of an address of a table not what opens it."""
-    return _SHARE.sub(r"\1...", _KEY.sub(f"{PREFIX}...", text))
+    return _TOKEN.sub("...", _SHARE.sub(r"\1...", _KEY.sub(f"{PREFIX}...", text)))
 
 
 def meet(environ: Mapping[str, Any], owner: OwnerName) -> None:

@@ -472,7 +472,8 @@ def test_no_token_stands_in_a_log_an_archive_or_the_store(
         path,
         f"{path}?where=x",
         f"/share/{token}",
-        f"//share/{token}/x.csv",
+        *(f"//share/{token}/x.csv", f"/share//{token}/x.csv", f"/share/x/../{token}/x.csv"),
+        *(f"/share//{token}", f"/share/x.csv/{token}", f"/{token}", f"/shares/{token}/x.csv"),
         path.upper(),
     ):
         with closing(served.connect()) as connection:
