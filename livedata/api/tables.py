@@ -50,7 +50,7 @@ PARAMETERS: Final[Sequence[Parameter]] = (
 )
 """What may be asked of a table at its address."""
 WHEN: Final = texts("when", "Only changes that meet this, such as price falls.", LONGEST_CLAUSE)
-"""What who has a key may ask of the changes beside it."""
+"""Which changes are asked for; taken with a key alone."""
 
 
 class TableForm(Struct, Generic[Kind], frozen=True):

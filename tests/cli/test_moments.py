@@ -70,7 +70,10 @@ def test_a_day_before_the_first_run_is_an_empty_table_and_a_sentence(livedata: S
 def test_a_day_to_come_is_the_table_as_it_is_and_a_sentence(livedata: Shell) -> None:
     result = livedata("dataset", "export", "shop", "--at", "2999-01-01")
     assert result.stdout == livedata.out("dataset", "export", "shop")
-    assert result.stderr == "2999-01-01 is to come: this is the table as it is now.\n"
+    assert result.stderr == (
+        "2999-01-01 is not over: this is the table as it is now. A day is its end, so it began as "
+        "the day before ended.\n"
+    )
 
 
 @pytest.mark.usefixtures("shop")

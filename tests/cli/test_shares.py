@@ -34,8 +34,8 @@ def test_an_address_is_printed_once_and_alone(livedata: Shell) -> None:
     assert made.stderr == (
         "Keep the address now: it is not shown again. To end it: livedata share revoke "
         f"{share['id']}\n"
-        "Only this machine reaches it. --base or LIVEDATA_PUBLIC_URL says where others reach "
-        "`livedata serve`.\n"
+        "Only this machine reaches it, while `livedata serve` answers there. --base or "
+        "LIVEDATA_PUBLIC_URL says where others reach it, or on which port.\n"
     )
     listed = livedata("share", "list").output
     assert match[2] not in listed

@@ -186,7 +186,8 @@ def test_a_digest_names_the_clause_and_both_values(table: Table, digest: Any) ->
     (delivery,) = delivered(table.store)
     assert delivery.event.text.splitlines() == [
         "shop: 1 changed; asked for: price < 9.",
-        "- A1 changed: title: Lamp → Lamp II, price: 10 → 8.5 (price fell below 9: 10 → 8)",
+        "- A1 changed: title: Lamp → Lamp II, price: 10 → 8.5 "
+        "(in a Run price fell below 9: 10 → 8)",
     ]
     (part,) = data_of(delivery)["datasets"]
     assert part["changes"][0]["matches"] == ["price fell below 9: 10 → 8"]

@@ -68,8 +68,8 @@ def add_share(
     print_message(f"Keep the address now: it is not shown again. To end it: {revoke}")
     if not reached_at:
         print_message(
-            "Only this machine reaches it. --base or LIVEDATA_PUBLIC_URL says where others reach "
-            "`livedata serve`."
+            "Only this machine reaches it, while `livedata serve` answers there. --base or "
+            "LIVEDATA_PUBLIC_URL says where others reach it, or on which port."
         )
 
 

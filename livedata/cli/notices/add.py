@@ -151,8 +151,8 @@ def _line(place: str, text: str) -> str:
 @click.option(
     "--digest",
     metavar="CRON",
-    help="changes: gathered, and told once when this fires, such as '0 7 * * *': what is left of "
-    "them, of all datasets in one message.",
+    help="changes: gathered, and told once when this fires, such as '0 8 * * mon': what is left of "
+    "them, of all datasets in one message. --when is about each Run, not about what is left.",
 )
 @common_options
 def add(

@@ -114,7 +114,7 @@ def _field_problem(expression: str) -> str | None:
     if expression.startswith("@"):
         return f'must have five fields; "{expression}" and other names are not supported'
     if len(expression) not in _LENGTH:
-        return f"must have five fields in 9 to 100 characters, not {len(expression)}"
+        return f"must have five fields in 9 to 100 characters, not in {len(expression)}"
     fields = [field for field in re.split(r"[ \t]+", expression) if field]
     if len(fields) != len(_FIELDS):
         seconds = ": there is none for seconds" if len(fields) == len(_FIELDS) + 1 else ""

@@ -12,7 +12,7 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.services.notices.changes_by_name import described
 from livedata.services.notices.cloud_events import SOURCE, CloudEvent, enveloped
-from livedata.services.notices.gathering import change_line, shown_change
+from livedata.services.notices.gathering import change_line, met_in_a_run, shown_change
 from livedata.store import datasets, digests
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice
@@ -78,6 +78,5 @@ def _html(parts: Sequence[Part], public_url: str) -> Iterator[str]:
 
 def _item(change: Mapping[str, Any]) -> str:
     cells = ", ".join([*described(shown_change(change))])
-    met = ", ".join(change.get("matches", ()))
-    told = f"{escape(change['kind'])}{': ' if cells else ''}{escape(cells)}"
-    return f"<li><b>{escape(change['row'])}</b> {told}{f' ({escape(met)})' if met else ''}</li>"
+    told = f"{change['kind']}{': ' if cells else ''}{cells}{met_in_a_run(change)}"
+    return f"<li><b>{escape(change['row'])}</b> {escape(told)}</li>"

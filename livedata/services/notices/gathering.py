@@ -79,9 +79,14 @@ def gather(
 def change_line(change: NetChange) -> str:
     """A change as a line for people: both values, and what it meets."""
     cells = ", ".join(described(shown_change(change)))
-    met = ", ".join(change.get("matches", ()))
     told = f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
-    return f"{told} ({met})" if met else told
+    return f"{told}{met_in_a_run(change)}"
+
+
+def met_in_a_run(change: NetChange) -> str:
+    """What of a condition a change meets, behind its cells: what was so in one Run may be over."""
+    met = ", ".join(change.get("matches", ()))
+    return f" (in a Run {met})" if met else ""
 
 
 def shown_change(change: NetChange) -> NetChange:

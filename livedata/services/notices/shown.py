@@ -45,7 +45,7 @@ def shown_target(notice: Notice) -> str:
 
 def told_of(notice: Notice) -> str:
     """Of what it tells, with how many Runs and how long, as they are given to `notice add`."""
-    together = "" if notice.digest is None else f" by {notice.digest}"
+    together = "" if notice.digest is None else f" together ({notice.digest})"
     details = {
         "changes": _filter_in_words(notice.change_filter or ChangeFilter()) + together,
         "failing": f" after {notice.threshold}",
