@@ -184,13 +184,13 @@ def test_a_digest_names_the_clause_and_both_values(table: Table, digest: Any) ->
     table.take({**A, "price": 8.5, "title": "Lamp II"}, B)
     fire(table.store)
     (delivery,) = delivered(table.store)
+    met = "price fell below 9: 10 → 8"
     assert delivery.event.text.splitlines() == [
         "shop: 1 changed; asked for: price < 9.",
-        "- A1 changed: title: Lamp → Lamp II, price: 10 → 8.5 "
-        "(in a Run price fell below 9: 10 → 8)",
+        f"- A1 changed: title: Lamp → Lamp II, price: 10 → 8.5 (in a Run {met})",
     ]
     (part,) = data_of(delivery)["datasets"]
-    assert part["changes"][0]["matches"] == ["price fell below 9: 10 → 8"]
+    assert part["changes"][0]["matches"] == [met]
 
 
 def test_what_people_edit_is_not_told(table: Table, digest: Any) -> None:
