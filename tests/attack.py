@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.model.row import Scalar
-from livedata.services import accounts, attempts, queries, runs
+from livedata.services import accounts, attempts, queries, runs, shares
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import feeds
 from livedata.services.pages import sessions
@@ -47,7 +47,17 @@ NAMES = (
     *("table", "table as JSON", "search", "sort", "moved edits", "changes", "changes of a kind"),
     *("row", "held Run", "last rows of a held Run", "stopped Run", "rows", "feed", "diagnostics"),
     *("entity", "document", "Atom", "no key", "unknown key", "nowhere", "deep body", "wrong body"),
-    *("new Runs", "sign-in", "feeds", "long table", "long search", "long sort", "long changes"),
+    *(
+        "new Runs",
+        "sign-in",
+        "share",
+        "her own share",
+        "feeds",
+        "long table",
+        "long search",
+        "long sort",
+        "long changes",
+    ),
 )
 """The attacks."""
 
@@ -80,7 +90,7 @@ def fill(home: Path) -> Attacked:
         dataset = world.shop()
         alice = _signed(store, "alice")
         asked = [Ask(path, headers=alice) for path in _of(store, "alice", dataset)]
-        return Attacked(asked, _attacks(store))
+        return Attacked(asked, _attacks(store, ids.format_uuid(dataset)))
 
 
 def _signed(store: Store, owner: str) -> dict[str, str]:
@@ -115,7 +125,7 @@ def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     ]
 
 
-def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
+def _attacks(store: Store, hers: str) -> dict[str, Sequence[Ask]]:
     made.meet_owner(store, "bob", 100_000)
     dataset, row = _table(store)
     held, stopped = _held(store, dataset), _stopped(store)
@@ -151,6 +161,8 @@ def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
     single = {
         **{name: Ask(path, headers=bob) for name, path in paths.items()},
         "Atom": Ask(feed),
+        "share": Ask(f"/share/{_share(store, 'bob', long)}/table.csv"),
+        "her own share": Ask(f"/share/{_share(store, 'alice', hers)}/table.xlsx"),
         "no key": Ask("/v1/datasets"),
         "unknown key": Ask("/v1/datasets", headers=unknown),
         "nowhere": Ask("/nowhere"),
@@ -164,6 +176,12 @@ def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
         *(_feed(store, _table(store, f"texts {number}", FEW)[0]) for number in range(FEEDS - 1)),
     ]
     return {**{name: (ask,) for name, ask in single.items()}, "feeds": [*map(Ask, many)]}
+
+
+def _share(store: Store, owner: str, dataset: str) -> str:
+    """The token of an address of a table."""
+    _, token = shares.add(store, owner, ids.DatasetId(ids.raw_id(dataset)), (), (), None)
+    return token
 
 
 def _feed(store: Store, dataset: ids.DatasetId) -> str:

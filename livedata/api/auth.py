@@ -18,7 +18,7 @@ from livedata.store.database.store import Store
 
 MINUTE = 60 * 1_000_000
 MEET = "livedata.meet"
-"""The name in a WSGI environment of what is told the owner of a request, if the server asks."""
+"""The name in a WSGI environment of what is told whose turn a request takes, if the server asks."""
 COOKIE = "livedata"
 """The name of the cookie with the session of a browser that is signed in."""
 
@@ -50,11 +50,14 @@ def without_secrets(text: str) -> str:
     return _TOKEN.sub("...", _SHARE.sub(r"\1...", _KEY.sub(f"{PREFIX}...", text)))
 
 
-def meet(environ: Mapping[str, Any], owner: OwnerName) -> None:
-    """Tell the server, if it asks, whose a request is."""
-    told: Callable[[OwnerName], None] | None = environ.get(MEET)
+def meet(environ: Mapping[str, Any], owner: OwnerName, *, is_reader: bool = False) -> None:
+    """Tell the server, if it asks, whose turn a request takes.
+
+    Who reads at an address has none of the turns of its owner: strangers may know the address.
+    """
+    told: Callable[[str], None] | None = environ.get(MEET)
     if told is not None:
-        told(owner)
+        told(f"readers of {owner}" if is_reader else f"owner {owner}")
 
 
 def balance_of(store: Store, header: str | None) -> int:

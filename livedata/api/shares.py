@@ -50,6 +50,5 @@ def _question(form: str) -> Question:
 
 def _opened(token: str, reader: Reader) -> Scope:
     scope = shares.open_share(reader, token)
-    # Who reads a shared table has no key: the turn is one of the owner's.
-    meet(request.environ, scope.owner)
+    meet(request.environ, scope.owner, is_reader=True)
     return scope

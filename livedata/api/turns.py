@@ -1,8 +1,8 @@
 """Whose request a thread takes next: owners go round, and none has all threads.
 
 Requests of one owner may be many and heavy; each waits for others of its owner, and no other owner
-waits for it. A request for a feed counts as one of the dataset's owner, and a request without a
-secret that is known as one of its address.
+waits for it. Those who read the feeds and shared tables of an owner have turns of their own, and so
+has each address of requests without a secret that is known.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _KNOWN: Final = 10_000
 
 
 class Acquaintances:
-    """Which owner has shown which credential: what the application has once found out.
+    """Whose turn a request with a credential takes: what the application has once found out.
 
     It decides only whose turn it is. A key that was revoked since opens nothing.
     """
 
     def __init__(self, most: int = _KNOWN) -> None:
         self._most = most
-        self._owners: OrderedDict[bytes, str] = OrderedDict()
+        self._known: OrderedDict[bytes, str] = OrderedDict()
 
-    def meet(self, credential: str, owner: str) -> None:
-        """Remember whose a credential is."""
+    def meet(self, credential: str, who: str) -> None:
+        """Remember whose turn a credential takes."""
         digest = _digest(credential)
-        self._owners[digest] = owner
+        self._known[digest] = who
         # Whoever was idle the longest is forgotten first.
-        self._owners.move_to_end(digest)
-        while len(self._owners) > self._most:
-            self._owners.popitem(last=False)
+        self._known.move_to_end(digest)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
 
-    def owner(self, credential: str) -> str | None:
-        """Whose a credential is, if that is known."""
-        return self._owners.get(_digest(credential))
+    def who(self, credential: str) -> str | None:
+        """Whose turn it takes, if that is known."""
+        return self._known.get(_digest(credential))
 
 
 class Turns:
@@ -119,8 +119,8 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress says no
 
     def _who(self, channel: Any) -> str:
         credential = channel.credential()
-        owner = self._acquaintances.owner(credential) if credential else None
-        return f"address {channel.peer}" if owner is None else f"owner {owner}"
+        known = self._acquaintances.who(credential) if credential else None
+        return known or f"address {channel.peer}"
 
     def _ended(self, who: str) -> None:
         # The thread that calls this looks for the next request itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import orjson
 
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
     from livedata.model.row import Scalar
 
+Piece = TypeVar("Piece", str, bytes)
+_FIRST: Final = 4
 _TOGETHER: Final = 500
-"""So many lines are held at once."""
+"""So many lines are held at once, at most."""
+_PIECE: Final = 256 * 1024
+"""About so long is a piece: while it is written, nobody else on the machine is answered."""
 
 
 def csv_text(
@@ -30,30 +34,47 @@ def csv_text(
     writer = csv.writer(stream, lineterminator=line_end)
     writer.writerow(names)
     yield stream.getvalue()
-    remaining = iter(rows)
-    while together := list(islice(remaining, _TOGETHER)):
+
+    def written(together: Sequence[Sequence[Scalar]]) -> str:
         stream.seek(0)
         stream.truncate()
         writer.writerows([_cell(value, as_text) for value in row] for row in together)
-        yield stream.getvalue()
+        return stream.getvalue()
+
+    yield from _pieces(rows, written)
 
 
 def json_lines(names: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> Iterator[bytes]:
     """Yield rows as JSON objects, each on its line, in pieces."""
-    remaining = iter(rows)
-    while together := list(islice(remaining, _TOGETHER)):
+
+    def written(together: Sequence[Sequence[Scalar]]) -> bytes:
         objects = (dict(zip(names, row, strict=True)) for row in together)
-        yield b"".join(orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE) for values in objects)
+        return b"".join(
+            orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE) for values in objects
+        )
+
+    return _pieces(rows, written)
 
 
 def json_table(head: Mapping[str, object], rows: Iterable[Sequence[Scalar]]) -> Iterator[bytes]:
     """Yield a JSON object with the members of `head`, and last with `rows` as arrays, in pieces."""
     yield orjson.dumps(head)[:-1] + b',"rows":['
-    comma, remaining = b"", iter(rows)
-    while together := list(islice(remaining, _TOGETHER)):
-        yield comma + orjson.dumps(together)[1:-1]
+    comma = b""
+    for piece in _pieces(rows, orjson.dumps):
+        yield comma + piece[1:-1]
         comma = b","
     yield b"]}"
+
+
+def _pieces(
+    rows: Iterable[Sequence[Scalar]], written: Callable[[list[Sequence[Scalar]]], Piece]
+) -> Iterator[Piece]:
+    """Pieces of rows: how many make the next one is seen from the one before."""
+    remaining, count = iter(rows), _FIRST
+    while together := list(islice(remaining, count)):
+        piece = written(together)
+        yield piece
+        count = min(max(1, count * _PIECE // (len(piece) + 1)), _TOGETHER)
 
 
 def _cell(value: Scalar, as_text: Callable[[str], str]) -> str:

@@ -22,7 +22,7 @@ from livedata.store.feed import ShownRevision
 from livedata.store.shares import Scope
 
 HEADINGS: Final = ("sequence", "at", "kind", "rowKey", "column", "before", "after")
-_TOGETHER: Final = 500
+_TOGETHER: Final = 100
 """So many revisions share the question for the keys of their rows."""
 _timestamp = lru_cache(maxsize=256)(format_timestamp)  # what one Run wrote has its moment
 Line: TypeAlias = "tuple[Scalar, ...]"

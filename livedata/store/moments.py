@@ -27,7 +27,7 @@ from livedata.store.database.statements import listed
 from livedata.store.datasets import DatasetRef
 from livedata.store.evidence import StoredCells, stored_cells
 
-_TOGETHER: Final = 500
+_TOGETHER: Final = 100
 """So many rows share the questions for what they refer to."""
 # Revisions are only ever added, so the last one up to a sequence is the row as it was then. A row
 # that is younger has none: max() is NULL, which equals nothing, and the join drops the row. A hand

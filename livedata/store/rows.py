@@ -32,8 +32,8 @@ SELECT {_CELLS}, id, row_key, presence, status, revision_id, first_run_id, last_
        observed_at, updated_at
 FROM rows
 """  # noqa: S608  (our names)
-_TOGETHER = 500
-"""So many rows of an export are read at once."""
+_TOGETHER = 100
+"""So many rows of an export are read at once: each may have a page's worth of text."""
 _CURRENT = f"SELECT {_CELLS}, id, row_key, presence, revision_id FROM rows"  # noqa: S608
 # Revisions are only ever added, so the last one up to a sequence is the row as it was then. A row
 # that is younger has none: max() is NULL, which equals nothing, and the join drops the row.

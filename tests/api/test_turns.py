@@ -19,6 +19,7 @@ from livedata.api import create_app
 from livedata.api.auth import MEET
 from livedata.api.connection import Request, credential
 from livedata.api.turns import OF_ONE, THREADS, Acquaintances, RequestTask, Threads, Turns
+from livedata.services import shares
 from livedata.services.notices import feeds
 from livedata.store.database.store import Store
 from tests import attack, made
@@ -57,14 +58,14 @@ def test_of_credentials_only_the_last_are_known() -> None:
     known = Acquaintances(2)
     for number in range(3):
         known.meet(f"key {number}", f"owner {number}")
-    assert [known.owner(f"key {number}") for number in range(3)] == [None, "owner 1", "owner 2"]
+    assert [known.who(f"key {number}") for number in range(3)] == [None, "owner 1", "owner 2"]
 
 
 def test_of_credentials_the_one_that_was_idle_the_longest_is_forgotten_first() -> None:
     known = Acquaintances(2)
     for key in ("often", "once", "often", "another"):
         known.meet(key, f"owner of {key}")
-    assert [known.owner(key) for key in ("often", "once")] == ["owner of often", None]
+    assert [known.who(key) for key in ("often", "once")] == ["owner of often", None]
 
 
 def _shown(first_line: str, *headers: str) -> str:
@@ -125,7 +126,7 @@ def test_a_request_without_the_secret_that_would_open_it_shows_nothing(
     assert _shown(*asked) == ""
 
 
-def test_all_feeds_of_an_owner_are_his_once_they_were_asked_for(store: Store) -> None:
+def test_those_who_read_feeds_of_an_owner_are_one_once_they_have_asked(store: Store) -> None:
     app, known = create_app(store), Acquaintances()
     made.meet_owner(store, "bob", 100)
     for name in ("one", "two"):
@@ -135,11 +136,21 @@ def test_all_feeds_of_an_owner_are_his_once_they_were_asked_for(store: Store) ->
         path, _, query = address.partition("?")
         shown = credential(path, query, {})
         meet = partial(known.meet, shown)
-        assert known.owner(shown) is None
+        assert known.who(shown) is None
         wrong = app.test_client().get(f"{address}x", environ_overrides={MEET: meet})
-        assert (wrong.status_code, known.owner(shown)) == (404, None)
+        assert (wrong.status_code, known.who(shown)) == (404, None)
         right = app.test_client().get(address, environ_overrides={MEET: meet})
-        assert (right.status_code, known.owner(shown)) == (200, "bob")
+        assert (right.status_code, known.who(shown)) == (200, "readers of bob")
+
+
+def test_those_who_read_a_shared_table_take_no_turn_of_its_owner(store: Store) -> None:
+    app, known = create_app(store), Acquaintances()
+    dataset = made.make_dataset(store, "bob", "one", made.COLUMNS)
+    _, token = shares.add(store, "bob", dataset, (), (), None)
+    path = f"/share/{token}/one.csv"
+    meet = partial(known.meet, credential(path, "", {}))
+    assert app.test_client().get(path, environ_overrides={MEET: meet}).status_code == 200
+    assert known.who(credential(path, "", {})) == "readers of bob"
 
 
 class Channel:

@@ -1,9 +1,9 @@
 """Kills who tells a digest at every statement, from its fire to the note that it was delivered.
 
-``python -m tests.notices.digest_kills URL`` expects an empty store at URL. In the Nth round a row
-changes, the digest is due, and the child that tells it dies (SIGKILL) at its Nth statement; then
-another comes, as a worker that is started again. At the end one line of JSON on stdout: how many
-children died, and [id, digest of the body, after, through] of each delivery that was answered.
+``python -m tests.notices.digest_kills URL CHANNEL`` expects an empty store at URL. In the Nth round
+a row changes, the digest is due, and the child that tells it dies (SIGKILL) at its Nth statement;
+then another comes, as a worker that is started again. At the end one line of JSON on stdout: how
+many children died, and [id, digest of the body, after, through] of each delivery that arrived.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ import hashlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import closing
+from email.message import EmailMessage
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from typing_extensions import override
 
@@ -32,6 +36,7 @@ from tests.databases import free_port
 from tests.dying import die_at, in_child
 from tests.made import meet_owner
 from tests.notices.conftest import add_notice
+from tests.notices.mailbox import Mailbox, mail_url
 from tests.notices.receiver import Behaviour, Receiver
 from tests.services.table import A, Table
 
@@ -39,7 +44,11 @@ MOST = 300
 """A digest that never gets through ends the test too."""
 
 
-class Noting(Receiver):
+Line = tuple[str, str, int, int]
+"""Of a delivery the id, the digest of the body, and the sequences between which it tells."""
+
+
+class NotingReceiver(Receiver):
     """A receiver of which another process sees what it took."""
 
     def __init__(self, port: int, secret: str, arrived: IO[str]) -> None:
@@ -49,19 +58,101 @@ class Noting(Receiver):
     @override
     def take(self, event: dict[str, Any], headers: dict[str, str]) -> Behaviour:
         """Note a delivery, and then answer."""
-        (part,) = event["data"]["datasets"]
-        body = hashlib.sha256(json.dumps(event).encode()).hexdigest()
-        line = [event["id"], body, part["after"], part["through"]]
-        self._file.write(json.dumps(line) + "\n")
+        self._file.write(json.dumps(event) + "\n")
         return super().take(event, headers)
 
 
-def receive(port: int, secret: str, arrived: Path) -> int:
+class NotingMailbox(Mailbox):
+    """A mailbox of which another process sees what it took."""
+
+    def __init__(self, port: int, arrived: IO[str]) -> None:
+        super().__init__(port)
+        self._file = arrived
+
+    @override
+    def take(self, mail: EmailMessage) -> None:
+        """Note a mail, and then say that it is well."""
+        text = mail.get_body(("plain",))
+        assert text is not None
+        self._file.write(json.dumps(text.get_content()) + "\n")
+
+
+class Channel(Protocol):
+    """What takes digests, and notes them in a file."""
+
+    def target(self, place: str, arrived: Path, /) -> str:
+        """Where a notice delivers."""
+
+    def serve(self, port: int, secret: str, arrived: IO[str], /) -> None:
+        """Take what comes until the process ends."""
+
+    def line(self, noted: Any) -> Line:
+        """What was noted of a delivery."""
+
+
+class Webhooks:
+    """POSTs to a receiver."""
+
+    def target(self, place: str, _arrived: Path, /) -> str:
+        """The address of the receiver."""
+        return f"http://{place}/hook"
+
+    def serve(self, port: int, secret: str, arrived: IO[str], /) -> None:
+        """Take POSTs."""
+        with NotingReceiver(port, secret, arrived) as hook:
+            hook.serve_forever()
+
+    def line(self, noted: Any) -> Line:
+        """What a CloudEvent says of itself."""
+        (part,) = noted["data"]["datasets"]
+        return noted["id"], _hashed(json.dumps(noted)), part["after"], part["through"]
+
+
+class Commands(Webhooks):
+    """A command that gets the same on its stdin."""
+
+    @override
+    def target(self, _place: str, arrived: Path, /) -> str:
+        """It writes each event on a line."""
+        return f"cat >> {arrived}"
+
+    @override
+    def serve(self, _port: int, _secret: str, _arrived: IO[str], /) -> None:
+        """Nothing is asked."""
+        signal.pause()
+
+
+class Mails:
+    """Mails over SMTP."""
+
+    def target(self, place: str, _arrived: Path, /) -> str:
+        """The address of the mailbox."""
+        return mail_url(place)
+
+    def serve(self, port: int, _secret: str, arrived: IO[str], /) -> None:
+        """Take mails."""
+        with NotingMailbox(port, arrived) as box:
+            box.serve_forever()
+
+    def line(self, noted: Any) -> Line:
+        """A mail has no id; the price that it tells, which each round changes, is its sequence."""
+        (through,) = re.findall(r"price: (?:\d+ → )?(\d+)", noted)
+        return through, _hashed(noted), int(through) - 1, int(through)
+
+
+CHANNELS: Mapping[str, Channel] = {"webhook": Webhooks(), "command": Commands(), "apprise": Mails()}
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def receive(channel: Channel, port: int, secret: str, arrived: Path) -> int:
     """Start a process that receives; its pid."""
     pid = os.fork()
     if pid == 0:
-        with arrived.open("a", buffering=1) as file, Noting(port, secret, file) as hook:
-            hook.serve_forever()
+        with arrived.open("a", buffering=1) as file:
+            channel.serve(port, secret, file)
     return pid
 
 
@@ -74,15 +165,15 @@ def tell(url: str, place: str, point: int | None) -> None:
     Courier(store, TargetPolicy(frozenset({place}))).deliver_soon()
 
 
-def rounds(store: Store, folder: Path) -> dict[str, object]:
+def rounds(store: Store, folder: Path, name: str) -> dict[str, object]:
     """Let a digest be told and killed at each of its statements, until one gets through."""
-    arrived, port, killed = folder / "arrived", free_port(), 0
+    channel, arrived, port, killed = CHANNELS[name], folder / "arrived", free_port(), 0
     place = f"127.0.0.1:{port}"
-    target = f"http://{place}/hook"
-    wish: Any = {"kinds": ["changes"], "channel": "webhook", "target": target}
+    target = channel.target(place, arrived)
+    wish: Any = {"kinds": ["changes"], "channel": name, "target": target}
     notice = add_notice(store, digest="0 7 * * *", **wish)
     table = Table(store)
-    hook = receive(port, notice.secret or "", arrived)
+    receiver = receive(channel, port, notice.secret or "", arrived)
     try:
         for point in range(1, MOST):
             table.take({**A, "price": point})
@@ -95,20 +186,22 @@ def rounds(store: Store, folder: Path) -> dict[str, object]:
             assert code == -signal.SIGKILL
             killed += 1
     finally:
-        os.kill(hook, signal.SIGKILL)
-        os.waitpid(hook, 0)
+        os.kill(receiver, signal.SIGKILL)
+        os.waitpid(receiver, 0)
     waiting, problems = examine(store, 0).outbox.waiting, check_store(store).problems
-    lines = [json.loads(line) for line in arrived.read_text().splitlines()]
+    lines = [channel.line(json.loads(line)) for line in arrived.read_text().splitlines()]
     return {"killed": killed, "waiting": waiting, "problems": problems, "arrived": lines}
 
 
-def main(url: str) -> None:
+def main(url: str, channel: str) -> None:
     """Print what came of it."""
     # Every delivery that fails is a line of the log.
     logging.disable()
+    # Imported here for all children: it takes a second.
+    import_module(channel if channel == "apprise" else "json")
     with closing(Store(url)) as store, TemporaryDirectory() as folder:
         meet_owner(store, "local", 100_000)
-        print(json.dumps(rounds(store, Path(folder))))  # noqa: T201
+        print(json.dumps(rounds(store, Path(folder), channel)))  # noqa: T201
 
 
 if __name__ == "__main__":

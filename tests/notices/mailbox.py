@@ -20,15 +20,23 @@ class Mailbox(ThreadingTCPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.arrived: list[EmailMessage] = []
 
     @property
     def url(self) -> str:
         """Its address, as Apprise has it."""
-        place = f"127.0.0.1:{self.server_address[1]}"
-        return f"mailto://{place}?from=livedata@example.org&to=ada@example.org"
+        return mail_url(f"127.0.0.1:{self.server_address[1]}")
+
+    def take(self, mail: EmailMessage) -> None:
+        """Keep a mail."""
+        self.arrived.append(mail)
+
+
+def mail_url(place: str) -> str:
+    """The address of a mailbox at a host and port, as Apprise has it."""
+    return f"mailto://{place}?from=livedata@example.org&to=ada@example.org"
 
 
 class _Handler(StreamRequestHandler):
@@ -52,7 +60,7 @@ class _Handler(StreamRequestHandler):
             lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
         mail = message_from_bytes(b"".join(lines), policy=policy.default)
         assert isinstance(mail, EmailMessage)
-        self.server.arrived.append(mail)
+        self.server.take(mail)
 
 
 @contextmanager

@@ -27,11 +27,12 @@ def test_no_message_is_lost_or_overtaken_if_who_delivers_is_killed(store: Store)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("channel", ["webhook", "command", "apprise"])
 def test_a_digest_whose_teller_is_killed_at_any_statement_is_told_with_one_id_and_one_body(
-    store: Store,
+    store: Store, channel: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.notices.digest_kills", store.url],
+        [sys.executable, "-m", "tests.notices.digest_kills", store.url, channel],
         capture_output=True,
         check=False,
         text=True,

@@ -70,12 +70,9 @@ def test_what_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not home.exists()
 
 
+@pytest.mark.sqlite
 @pytest.mark.usefixtures("shop")
-def test_a_store_that_is_taken_away_is_not_made_again(
-    store: Store, tmp_path: Path, database: str
-) -> None:
-    if database != "sqlite":
-        pytest.skip("a server is not taken away")
+def test_a_store_that_is_taken_away_is_not_made_again(store: Store, tmp_path: Path) -> None:
     table = livedata.open("shop", home=tmp_path)
     store.close()
     for file in tmp_path.glob("livedata.db*"):
