@@ -13,7 +13,7 @@ from livedata.api.auth import meet
 from livedata.api.endpoints import AppContext
 from livedata.api.queries import read_query
 from livedata.api.responses import failing_inside
-from livedata.api.tables import FORMS, PARAMETERS, Question, answer
+from livedata.api.tables import FORMS, PARAMETERS, Question, answer, keep_private
 from livedata.model.errors import BadRequest, NotFound
 from livedata.services import shares
 from livedata.store.database.backend import Reader
@@ -23,6 +23,8 @@ from livedata.store.shares import Scope
 def blueprint() -> Blueprint:
     """The route of the addresses."""
     routes = Blueprint("shares", __name__, url_prefix="/share")
+    # What is refused too: the address that was asked for may be one all the same.
+    routes.after_request(keep_private)
     routes.add_url_rule("/<token>/<name>", "table", _table, provide_automatic_options=False)
     return routes
 

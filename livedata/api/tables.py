@@ -116,15 +116,20 @@ def _response(served: Kind, form: TableForm[Kind], asked: Question) -> Response:
         response = form.write(served, asked)
         response.content_type = form.media_type
     response.set_etag(tag)
-    # The address may be a secret: no cache that others share may keep what it answers.
-    response.headers["Cache-Control"] = "private, no-cache"
-    response.headers["Referrer-Policy"] = "no-referrer"
+    keep_private(response)
     response.headers["X-Livedata-State"] = state.state
     response.headers["X-Livedata-Through"] = str(served.through)
     if state.observed_at is not None:
         response.headers["X-Livedata-Observed"] = state.observed_at
     if served.view.dropped:
         response.headers["X-Livedata-Dropped"] = ", ".join(served.view.dropped)
+    return response
+
+
+def keep_private(response: Response) -> Response:
+    """The same: no cache that others share may keep it, as its address may be a secret."""
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
 

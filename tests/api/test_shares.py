@@ -343,6 +343,19 @@ def test_another_owner_neither_sees_nor_ends_an_address(table: Table, store: Sto
     assert not shares.list_shares(store, "local")[0]["revoked"]
 
 
+def test_what_is_refused_is_kept_by_no_cache_either(table: Table, reader: FlaskClient) -> None:
+    path = share(table)
+    for asked, status in (
+        (f"{path}?where=x", 400),
+        (f"{path}?at=9", 400),
+        ("/share/none/shop.csv", 404),
+    ):
+        refused = reader.get(asked)
+        assert refused.status_code == status
+        assert refused.headers["Cache-Control"] == "private, no-cache"
+        assert refused.headers["Referrer-Policy"] == "no-referrer"
+
+
 def test_what_is_the_same_is_304_and_no_row_is_read(table: Table, reader: FlaskClient) -> None:
     table.take(A, B)
     path = share(table)
