@@ -57,9 +57,13 @@ def test_a_list_says_by_which_cron_and_when_next(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVEDATA_TIMEZONE", "Asia/Tokyo")
-    livedata("notice", "add", "daily", *CAT, *DAILY)
+    added = livedata("notice", "add", "daily", *CAT, *DAILY)
     livedata("notice", "add", "plain", *CAT)
     daily, plain = livedata.json("notice", "list")
+    assert added.stderr == (
+        f"Its next digest is due at {daily['nextDigestAt'][:19]}Z.\n"
+        "See whether it arrives: livedata notice test daily\n"
+    )
     assert (daily["digest"], daily["nextDigestAt"][10:]) == ("0 7 * * *", "T22:00:00.000000Z")
     assert (plain["digest"], plain["nextDigestAt"]) == (None, None)
     listed = livedata.out("notice", "list")

@@ -15,9 +15,10 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
+from livedata.hints import Subject
 from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
-from livedata.model.ids import Micros, format_uuid
+from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.notices import (
@@ -31,7 +32,7 @@ from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import subscriptions
 from livedata.services.notices.shown import as_json
-from livedata.store.notices import Subscription
+from livedata.store.notices import Notice, Subscription
 from livedata.worker.delivery import apprise_message
 
 _LONGEST = 8_000
@@ -247,12 +248,20 @@ def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
         notice = subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
     if ctx.json:
         print_json({**as_json(notice, {}), "secret": notice.secret})
-    elif notice.secret is None:
+        return
+    if notice.secret is None:
         print_text(f"The notice {notice.name} is on.")
     else:
         print_record({"notice": notice.name, "secret": notice.secret})
         # On stderr: a file to which the secret is redirected has no prose in it.
         print_message("Keep the secret for the receiver now: it is not shown again.")
+    _print_next(Subject(ctx.owner), notice)
+
+
+def _print_next(owner: Subject, notice: Notice) -> None:
+    if notice.digest_at is not None:
+        print_message(f"Its next digest is due at {format_timestamp(notice.digest_at)[:19]}Z.")
+    print_message(f"See whether it arrives: {owner.command('notice test', notice.name)}")
 
 
 def _check_target(ctx: CommandContext, wish: Subscription) -> None:
