@@ -36,7 +36,7 @@ _SHOWN: Final = 20
 _LONGEST_MOMENT: Final = 100
 """So many characters say when, in a question over HTTP."""
 _NO_SEQUENCE: Final = 10**18
-_LONGEST: Final = 200
+_LONGEST: Final = 80
 """So many characters of a cell stand in a notebook."""
 
 
@@ -154,9 +154,7 @@ class Table:
         """The first rows, for a notebook; what a site wrote is text there, and nothing else."""
         dataset, table = self._source.dataset(), self._source.first_rows(_SHOWN)
         heads = "".join(f"<th>{_text(name)}</th>" for name in table.names)
-        lines = "".join(
-            f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in table.values
-        )
+        lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.values)
         count = dataset["rowCount"]
         about = f"{count} {'row' if count == 1 else 'rows'}"
         if count > len(table.values):
@@ -165,7 +163,7 @@ class Table:
         if last is not None:
             about += f"; the last Run: {_text(last['status'])}"
         return (
-            f"<table><caption>{_text(dataset['name'])}: {about}</caption>"
+            f"<table><caption style='text-align:left'>{_text(dataset['name'])}: {about}</caption>"
             f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
         )
 
@@ -261,6 +259,11 @@ def _required(library: str) -> Any:
         raise FormUnavailable(
             f"{library} is not installed here; install it: pip install {library}."
         ) from error
+
+
+def _cell(value: Scalar) -> str:
+    side = "left" if isinstance(value, str) else "right"  # numbers one below the other
+    return f"<td style='text-align:{side}'>{_text(value)}</td>"
 
 
 def _text(value: Scalar) -> str:
