@@ -45,7 +45,10 @@ def livedata(store: Store, tmp_path: Path) -> Shell:
         ),
         (("--webhook", "https://ada:pw@hooks.example"), "must not contain a user name or password"),
         (("--command", " "), "--command is empty."),
-        (("--apprise", "nothing"), "The address after --apprise is none that Apprise knows"),
+        (
+            ("--apprise", "nothing"),
+            "The address after --apprise is none that Apprise takes: its kind",
+        ),
         ((*HOOK, "--dataset", "shoes"), "There is no dataset 'shoes'"),
     ],
 )
