@@ -29,7 +29,7 @@ def check(url: str) -> None:
         raise Invalid(
             "The address after --apprise is none that Apprise takes: its kind is unknown, or a part "
             "is missing. Write one such as mailto://user:password@example.org, or for a server "
-            "without a login mailto://mail.example.org:25?from=me@example.org&to=ada@example.org; "
+            "without a login mailto://example.org:25?from=me@example.org&to=ada@example.org; "
             "https://appriseit.com lists them."
         )
 
