@@ -27,10 +27,10 @@ def check(url: str) -> None:
     if not _apprise().Apprise().add(url):
         # The address is not repeated: it may hold a password.
         raise Invalid(
-            "The address after --apprise is none that Apprise takes: its kind is unknown, or a part "
-            "is missing. Write one such as mailto://user:password@example.org, or for a server "
-            "without a login mailto://example.org:25?from=me@example.org&to=ada@example.org; "
-            "https://appriseit.com lists them."
+            "The address after --apprise is none that Apprise takes: its kind is unknown, or a "
+            "part is missing. Write one such as mailto://user:password@example.org, or for a "
+            "server without a login mailto://example.org:25?from=me@example.org&to=you@example.org;"
+            " https://appriseit.com lists them."
         )
 
 
