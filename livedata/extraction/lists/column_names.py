@@ -27,19 +27,43 @@ _LONGEST_HEADER: Final = 120
 _SAMPLE: Final = 24
 _AGREE: Final = 0.9
 _COLON: Final = re.compile(r"\s*([^:：\d][^:：]{0,39}?)\s*[:：](?:\s|$)")
+_CELLS: Final = names("td th dd")
 _LABELS: Final = names("th dt label")
 
 
 def label(survey: Survey, field: Field, values: Sequence[str]) -> str | None:
     """What the page calls what a field reads; None if it does not say so in most records."""
-    for test in parse(field.selector).steps[-1].compound.attributes if field.selector else ():
-        if test.name in {HEADER, TERM} and test.value:
-            return test.value[:_LONGEST_HEADER]
+    if (header := _header(survey, field)) is not None:
+        return header
     within = _common(_label_of(value) for value in values)
     if within is not None or not field.selector:
         return within
     some = spread(list(field.elements.values()), _SAMPLE)
     return _common(_before(survey.page, survey.nodes[number]) for number in some)
+
+
+def _header(survey: Survey, field: Field) -> str | None:
+    """The header of the cells that a field reads, or whose whole text it reads."""
+    steps = parse(field.selector).steps if field.selector else ()
+    for step in reversed(steps):
+        for test in step.compound.attributes:
+            if test.name in {HEADER, TERM} and test.value:
+                is_named = step is steps[-1] or _reads_whole_cells(survey, field)
+                return test.value[:_LONGEST_HEADER] if is_named else None
+    return None
+
+
+def _reads_whole_cells(survey: Survey, field: Field) -> bool:
+    some = spread(list(field.elements.values()), _SAMPLE)
+    return all(_is_whole_cell(survey, number) for number in some)
+
+
+def _is_whole_cell(survey: Survey, number: int) -> bool:
+    cell = number
+    while cell >= 0 and survey.signatures[cell].tag not in _CELLS:
+        cell = survey.parents[cell]
+    said = survey.page.text(survey.nodes[number], _LONGEST_HEADER)
+    return cell >= 0 and survey.page.text(survey.nodes[cell], _LONGEST_HEADER) == said
 
 
 def is_label(value: str) -> bool:

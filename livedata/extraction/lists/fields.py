@@ -31,6 +31,7 @@ SAMPLE: Final = 200
 MOST_BELOW: Final = 300
 """So many elements of each."""
 _MOST_MADE: Final = 60
+_CELLS: Final = names("td th")
 _TELLING: Final = names("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre")
 _SELDOM: Final = 0.2
 """A field is filled in at least so many of the records."""
@@ -80,17 +81,20 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     for record, member in enumerate(sample):
         names: dict[int, list[_Name]] = {member: _names(survey, member, named)[:2]}
         regions: dict[int, _Name | None] = {member: None}
+        cells: dict[int, int] = {}
         for number in islice(survey.shown_below(member), MOST_BELOW):
             own = names[number] = _names(survey, number, named)
             parent = survey.parents[number]
             above = [outer for outer in names.get(parent, ()) if not outer[0].startswith(places)]
             region = regions.get(parent)
+            is_cell = survey.signatures[number].tag in _CELLS
+            cell = cells[number] = number if is_cell else cells.get(parent, member)
             for name, cost in own:
-                hits.add(name, cost, record, number)
+                hits.add(name, cost, record, number, cell)
                 for outer, more in above:
-                    hits.add(f"{outer} > {name}", cost + more + _STEP, record, number)
+                    hits.add(f"{outer} > {name}", cost + more + _STEP, record, number, cell)
                 if region is not None and INDEX not in name:
-                    hits.add_within(region, (name, cost), record, number)
+                    hits.add_within(region, (name, cost), record, number, cell)
             regions[number] = hits.region(region, survey.signatures[number], own)
     return hits.fields(len(sample))
 
@@ -107,6 +111,8 @@ class _Hits:
         self._costs: dict[str, float] = {}
         self._regions: dict[str, str] = {}
         self._nested: set[str] = set()
+        self._cells: dict[str, dict[int, int]] = defaultdict(dict)
+        self._over_cells: set[str] = set()
 
     def region(
         self, around: _Name | None, signature: ElementSignature, own: Sequence[_Name]
@@ -117,20 +123,23 @@ class _Hits:
             self._nested.add(begun[0])
         return around or begun
 
-    def add(self, selector: str, cost: float, record: int, number: int) -> None:
-        """Note that a selector matches an element of a record."""
+    def add(self, selector: str, cost: float, record: int, number: int, cell: int) -> None:
+        """Note that a selector matches an element of a record, in a cell of it."""
         self._found[selector].setdefault(record, number)
         self._costs[selector] = cost
+        # What is in the first cell is in another one where that is empty; the cell itself is there.
+        if self._cells[selector].setdefault(record, cell) != cell != number:
+            self._over_cells.add(selector)
 
-    def add_within(self, region: _Name, own: _Name, record: int, number: int) -> None:
+    def add_within(self, region: _Name, own: _Name, record: int, number: int, cell: int) -> None:
         """Note that an element of a record stands anywhere in a region, by its own name."""
         selector = f"{region[0]} {own[0]}"
         self._regions[selector] = region[0]
-        self.add(selector, region[1] + own[1] + _STEP + _DEEP, record, number)
+        self.add(selector, region[1] + own[1] + _STEP + _DEEP, record, number, cell)
 
     def fields(self, records: int) -> list[Field]:
         """Of the selectors that hit the same elements, in enough of the records, the cheapest."""
-        best: dict[tuple[tuple[int, int], ...], Field] = {}
+        best: dict[tuple[tuple[int, int], ...], tuple[bool, Field]] = {}
         for selector, elements in self._found.items():
             cost, region = self._costs[selector], self._regions.get(selector)
             least = _SELDOM if region is None else 1.0
@@ -138,10 +147,14 @@ class _Hits:
             if len(elements) < least * records or region in self._nested:
                 continue
             key = tuple(elements.items())
-            known = best.get(key)
-            if known is None or (cost, len(selector)) < (known.cost, len(known.selector)):
-                best[key] = Field(selector, cost, elements)
-        return list(best.values())
+            offered = selector in self._over_cells, Field(selector, cost, elements)
+            if key not in best or _order(*offered) < _order(*best[key]):
+                best[key] = offered
+        return [field for _, field in best.values()]
+
+
+def _order(is_over_cells: bool, field: Field) -> tuple[bool, float, int]:
+    return is_over_cells, field.cost, len(field.selector)
 
 
 def spread(members: Sequence[int], most: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final, Literal
 
 from msgspec import Struct, field
@@ -276,6 +276,16 @@ def _several(ranked: Sequence[_Ranked]) -> Iterator[_Ranked]:
     for chosen in (*two, *three):
         named = any(standing in _SURE for standing, _ in chosen)
         yield "several" if named else "several_of_today", [candidate for _, candidate in chosen]
-    for _, (candidate,) in ranked:
-        if candidate.nature in _OF_TODAY and candidate.why in {None, "not_unique"}:
-            yield from (("several_of_today", (part, candidate)) for _, part in parts[:_TOGETHER])
+    of_today = [
+        candidate
+        for _, (candidate,) in ranked
+        if candidate.nature in _OF_TODAY and candidate.why in {None, "not_unique"}
+    ]
+    for candidate in of_today:
+        yield from (("several_of_today", (part, candidate)) for _, part in parts[:_TOGETHER])
+    # Where nothing lasts, a text with what is said of it: a version, better than another text.
+    texts = [each for each in of_today if each.nature == "prose"][:_TOGETHER]
+    others = sorted(of_today, key=lambda each: each.nature == "prose")[:_TOGETHER]
+    for text, other in product(texts, others):
+        if text is not other:
+            yield "several_of_today", (text, other)

@@ -56,6 +56,28 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
             ("text_2", 'td[livedata-index="2"]', None, "string"),
         ],
     ),
+    "what is in cells without a header": (
+        f"<table>{rows('<p>{name}</p>', '<p>x{n}</p>')}</table>",
+        [
+            ("text", 'td[livedata-index="1"] > p', None, "string"),
+            ("text_2", 'td[livedata-index="2"] > p', None, "string"),
+        ],
+    ),
+    "what is in cells below a header": (
+        f"<table><tr><th>Tree<th>Status</tr>{rows('<p>{name}</p>', '<p>x{n}</p>')}</table>",
+        [
+            ("tree", 'td[livedata-header="Tree"] > p', None, "string"),
+            ("status", 'td[livedata-header="Status"] > p', None, "string"),
+        ],
+    ),
+    "parts of cells below a header": (
+        f"<table><tr><th>Tree<th>Status</tr>{rows('<b>{name}</b> <i>x{n}</i>', 'y{n}')}</table>",
+        [
+            ("text", "b", None, "string"),
+            ("text_2", "i", None, "string"),
+            ("status", 'td[livedata-header="Status"]', None, "string"),
+        ],
+    ),
     "terms with their descriptions": (
         f"<dl>{''.join(f'<dt>{name}<dd>Of the {name}' for name in NAMES)}</dl>",
         [("text", "", None, "string"), ("term", "", "livedata-term", "string")],

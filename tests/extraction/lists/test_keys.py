@@ -119,6 +119,8 @@ def test_the_key_is_what_will_change_the_least(
         ({"text": ["y" * 150, "x" * 160, "z" * 170]}, ("text",), "prose"),
         ({"title": ["x", "x", "z"], "area": ["7", "31", "5"]}, ("title", "area"),
          "several_of_today"),
+        ({"text": ["y" * 150, "y" * 150, "z" * 160], "instead": ["k" * 160, "l" * 150, "k" * 160],
+          "area": ["7", "31", "7"]}, ("text", "area"), "several_of_today"),
     ],
 )  # fmt: skip
 def test_what_only_differs_today_is_the_last_choice_and_unsure(
