@@ -19,7 +19,7 @@ from livedata.model.errors import (
     LivedataError,
     NotFound,
 )
-from livedata.python.server import ServerUnavailable
+from livedata.python.client import ServerUnavailable
 from livedata.services import accounts, datasets
 from tests import faults, made
 from tests.python.conftest import Doors
