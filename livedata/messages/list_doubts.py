@@ -53,6 +53,10 @@ SENTENCES: Mapping[str, Words] = {
         "{name} ends with {sign}, a link to its own place that the site may hide in a sheet that "
         "is not asked for; no selector leaves it out"
     ),
+    "lists.goes_on": (
+        "{name} is only the first of several texts in {count:record(s)}; a field of your own, with "
+        "a selector for what is around them, reads them all"
+    ),
     "lists.visits": (
         "{names} counts how often a record is looked at, so that its row changes with each Run; "
         "--columns keeps only the columns that it names"

@@ -233,6 +233,8 @@ def _doubts_of_columns(columns: Sequence[ListColumn]) -> Iterator[Problem]:
             yield Problem("lists.cut", {"name": column.name, "attribute": column.whole_in})
         if column.sign is not None:
             yield Problem("lists.sign", {"name": column.name, "sign": column.sign})
+        if column.goes_on and column.is_text:
+            yield Problem("lists.goes_on", {"name": column.name, "count": column.goes_on})
     visits = [
         column.name
         for column in columns

@@ -302,6 +302,21 @@ def test_the_sign_of_a_link_to_a_record_in_its_title_is_told(look: Looking, reco
     )
 
 
+def test_a_text_that_goes_on_below_is_told(look: Looking) -> None:
+    rows = "".join(
+        f"<li><h2>{name}</h2><p>{name} of steel, for {number} people</p>"
+        + ("<div><p>And what else it is good for</p></div>" if number < 2 else "")
+        for number, name in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert doubt == (
+        "Unsure: text is only the first of several texts in 2 records; a field of your own, with a "
+        "selector for what is around them, reads them all."
+    )
+
+
 def test_a_column_may_have_another_name_before_the_dataset_is_made(look: Looking) -> None:
     look.site.page("/1", listing(range(12)))
     look()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.derived_names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.column_names import Naming
-from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.fields import MOST_BELOW, Field
 from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.prominence import prominent
@@ -38,6 +39,8 @@ _TITLES: Final = names("h1 h2 h3 h4 h5 h6 time")
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _NAMED: Final = re.compile(r"\W*(?:[^\W\d_]{4,}|[\u0590-\uffff]{2,})[^:\d]*\d")
 _DIGITED: Final = re.compile(r"\D{0,20}\d{3,}")
+_SEVERAL: Final = names("p dt")
+_CELLS: Final = names("td th")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 
 
@@ -48,7 +51,8 @@ class ListColumn(Struct, frozen=True):
     number. `main` says that its records are known by it: it is their link, title or id.
     `sections` says that its addresses number the sections of a text that the page is one of.
     `whole_in` is the attribute that has its texts whole where they are cut, and only these. `sign`
-    is what they end with, if it stands for a link to their own place.
+    is what they end with, if it stands for a link to their own place. `goes_on` is in how many
+    records a text is the first of several paragraphs or terms, of which no column has the others.
     """
 
     name: str
@@ -61,6 +65,7 @@ class ListColumn(Struct, frozen=True):
     sections: bool = False
     whole_in: str | None = None
     sign: str | None = None
+    goes_on: int = 0
 
     @property
     def is_text(self) -> bool:
@@ -93,13 +98,22 @@ def columns(
     known_by = prominent(survey, fields[0], ordered)
     title = next((reading.field for reading in known_by if reading.is_text), None)
     naming = Naming(survey, [reading.field for reading in ordered], title)
+    read = {number for reading in ordered for number in reading.field.elements.values()}
     return [
-        _column(survey, naming, reading, main=any(reading is other for other in known_by))
+        _column(
+            survey,
+            naming,
+            reading,
+            main=any(reading is other for other in known_by),
+            goes_on=_count_that_go_on(survey, fields[0], reading.field, read),
+        )
         for reading in ordered
     ]
 
 
-def _column(survey: Survey, naming: Naming, reading: Reading, *, main: bool) -> ListColumn:
+def _column(
+    survey: Survey, naming: Naming, reading: Reading, *, main: bool, goes_on: int
+) -> ListColumn:
     values = list(reading.values.values())
     titled = tag_of(survey, reading.field) in _TITLES
     kind = "string" if titled or reading.attribute is not None else _kind(values)
@@ -121,7 +135,38 @@ def _column(survey: Survey, naming: Naming, reading: Reading, *, main: bool) -> 
         sections,
         partly_whole(survey, reading),
         sign_of_place(values) if reading.attribute in {None, TERM} else None,
+        goes_on,
     )
+
+
+def _count_that_go_on(survey: Survey, records: Field, field: Field, read: Collection[int]) -> int:
+    """In how many records another one like it comes after it that no column reads."""
+    return sum(
+        _goes_on(survey, records.elements[record], number, read)
+        for record, number in field.elements.items()
+    )
+
+
+def _goes_on(survey: Survey, record: int, number: int, read: Collection[int]) -> bool:
+    signature, around = survey.signatures[number], survey.parents[number]
+    if signature.tag not in _SEVERAL:
+        return False
+    while around > record and survey.signatures[around].tag not in _CELLS:
+        around = survey.parents[around]
+    later = (
+        below
+        for below in islice(survey.shown_below(max(around, record)), MOST_BELOW)
+        if below > number and survey.signatures[below].name == signature.name
+    )
+    following = next(later, None)
+    return following is not None and not _is_read(survey, record, following, read)
+
+
+def _is_read(survey: Survey, record: int, number: int, read: Collection[int]) -> bool:
+    """Whether a column reads an element of a record, or one around it."""
+    while number > record and number not in read:
+        number = survey.parents[number]
+    return number > record
 
 
 def _in_order(fields: Sequence[Field], readings: Sequence[Reading]) -> Iterator[Reading]:
