@@ -272,6 +272,16 @@ def depth(reader: Reader) -> int:
     return count
 
 
+def waiting(reader: Reader) -> dict[NoticeId, int]:
+    """How many messages wait, of each notice of which one could not be delivered."""
+    return dict(
+        reader.rows(
+            "SELECT notice_id, count(*) FROM outbox WHERE status = 'waiting' GROUP BY notice_id "
+            "HAVING count(problem) > 0"
+        )
+    )
+
+
 def backlog(reader: Reader) -> Backlog:
     """How the outbox is doing, of all owners."""
     oldest = reader.row(

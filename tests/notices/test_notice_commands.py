@@ -13,13 +13,16 @@ import pytest
 from livedata.installation import install_command
 from livedata.model.ids import OwnerName
 from livedata.rules.declaration.notices import ChangeFilter
+from livedata.rules.network.targets import TargetPolicy
 from livedata.store import notices
 from livedata.store.database.store import Store
+from livedata.worker.delivery.courier import Courier
 from tests.cli.shell import Shell
 from tests.made import ITEMS, make_dataset, take
 from tests.notices.conftest import add_notice
 from tests.notices.receiver import receiving
 from tests.services.conftest import set_clock, step
+from tests.services.table import A, Table
 
 __all__ = ["set_clock", "step"]
 # Apprise imports a module of Python that is deprecated.
@@ -160,6 +163,20 @@ def test_a_list_says_of_what_each_tells(livedata: Shell, store: Store) -> None:
     assert listed["datasets"][0]["name"] == "shop"
     livedata("dataset", "delete", "shop", "--yes")
     assert "(deleted)" in livedata.out("notice", "list")
+
+
+def test_a_list_says_how_many_messages_could_not_be_delivered(
+    livedata: Shell, store: Store
+) -> None:
+    table = Table(store)
+    livedata("notice", "add", "ops", "--command", "exit 1", "--on", "changes")
+    livedata("notice", "add", "well", "--command", "cat", "--on", "changes")
+    table.take(A)
+    table.take({**A, "price": 1})
+    Courier(store, TargetPolicy()).deliver_soon()
+    _, ops, well = livedata.out("notice", "list").splitlines()
+    assert ops.endswith("on, 2 messages not delivered yet")
+    assert well.endswith("on")
 
 
 def test_a_notice_that_is_damaged_hides_no_other(livedata: Shell, store: Store) -> None:

@@ -10,10 +10,12 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
+from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.services.notices import subscriptions
 from livedata.services.notices.shown import as_json, shown_target, told_of
+from livedata.services.notices.subscriptions import Listing
 from livedata.store.notices import Notice
 
 DELETED = "(deleted)"
@@ -31,7 +33,7 @@ def list_notices(ctx: CommandContext) -> None:
     elif listing.notices:
         print_table(
             ("name", "by", "on", "datasets", "state"),
-            [_line(notice, listing.datasets) for notice in listing.notices],
+            [_line(notice, listing) for notice in listing.notices],
         )
     elif not listing.damaged:
         add = owner.command("notice add", "ops", options=["--command", "cat >> log"])
@@ -43,13 +45,13 @@ def list_notices(ctx: CommandContext) -> None:
         )
 
 
-def _line(notice: Notice, names: Mapping[str, str]) -> tuple[str, ...]:
+def _line(notice: Notice, listing: Listing) -> tuple[str, ...]:
     return (
         notice.name,
         shown_target(notice),
         told_of(notice),
-        "all" if notice.datasets is None else ", ".join(_names(notice, names)),
-        _state(notice),
+        "all" if notice.datasets is None else ", ".join(_names(notice, listing.datasets)),
+        _state(notice, listing.undelivered.get(notice.id, 0)),
     )
 
 
@@ -57,12 +59,12 @@ def _names(notice: Notice, names: Mapping[str, str]) -> list[str]:
     return [names.get(key, DELETED) for key in notice.datasets or ()]
 
 
-def _state(notice: Notice) -> str:
+def _state(notice: Notice, undelivered: int) -> str:
     if notice.ended_at is not None:
         return f"off since {_moment(notice.ended_at)}: 410 Gone"
-    if notice.digest_at is not None:
-        return f"on, next digest {_moment(notice.digest_at)}"
-    return "on"
+    digest = "" if notice.digest_at is None else f", next digest {_moment(notice.digest_at)}"
+    failing = f", {plural(undelivered, 'message')} not delivered yet" if undelivered else ""
+    return f"on{digest}{failing}"
 
 
 def _moment(moment: Micros) -> str:

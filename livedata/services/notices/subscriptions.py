@@ -17,7 +17,7 @@ from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.change_filters import check_filter
-from livedata.store import accounts, datasets, notices
+from livedata.store import accounts, datasets, notices, outbox
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import Notice, Subscription
@@ -68,12 +68,14 @@ def add(
 class Listing(Struct, frozen=True):
     """The notices of an owner by name, and the names of those that cannot be read.
 
-    `datasets` are the names of the owner's datasets by their ids.
+    `datasets` are the names of the owner's datasets by their ids, `undelivered` how many messages
+    of a notice wait since one could not be delivered.
     """
 
     notices: Sequence[Notice]
     damaged: Sequence[str]
     datasets: Mapping[str, str]
+    undelivered: Mapping[NoticeId, int]
 
 
 def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
@@ -82,7 +84,8 @@ def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
         now = reader.now()
         readable = [_planned(notice, now, zone) for notice in notices.readable(reader, owner)]
         damaged = notices.by_name(reader, owner).keys() - {notice.name for notice in readable}
-        return Listing(readable, sorted(damaged), _dataset_names(reader, owner))
+        names, undelivered = _dataset_names(reader, owner), outbox.waiting(reader)
+        return Listing(readable, sorted(damaged), names, undelivered)
 
 
 def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:
