@@ -23,8 +23,8 @@ COOKIE = "livedata"
 """The name of the cookie with the session of a browser that is signed in."""
 
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
-# Up to a last part with a point, which no token has: a token may stand where no address has one.
-_SHARE = re.compile(r"(/share/)\S*?(?=/[^/\s]*\.[^/\s]*(?:\s|$)|\s|$)", re.IGNORECASE)
+_SHARE = re.compile(r"(/share/)[^/]+", re.IGNORECASE)
+# As long as a token is: it may stand where no address has one.
 _TOKEN = re.compile(r"[\w-]{43,}")
 
 log = logging.getLogger("livedata.api")

@@ -140,7 +140,6 @@ def _answer(context: AppContext, named: str, form: Form) -> Response:
     if dataset is None:
         raise NotFound(feeds.NO_FEED)
     head = feeds.head(store, DatasetId(dataset), request.args.get("token", ""))
-    # Who reads a feed has no key: its turn is one of the owner's.
     meet(request.environ, head.owner, is_reader=True)
     tag, changed = entity_tag(_state(head)), ids.to_datetime(head.changed_at)
     # Feed readers ask every hour: what has not changed is not read from the store.

@@ -21,6 +21,7 @@ from livedata.formats.xlsx_writer import write_xlsx
 from livedata.model.errors import BadRequest, Detail, Invalid
 from livedata.model.row import Row, Scalar
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
+from livedata.services.moments import LONGEST_WHEN
 from livedata.services.served_changes import HEADINGS, ServedChanges, serve_changes
 from livedata.services.served_tables import Served, ServedQuery, ServedTable, serve_table
 from livedata.store.database.backend import Reader
@@ -32,14 +33,13 @@ Question: TypeAlias = Mapping[str, Any]
 Kind = TypeVar("Kind", bound=Served)
 _LINE_END: Final = "\r\n"  # RFC 4180
 _ABOUT_MOMENT: Final = "a moment with its zone, a day, a sequence, or the id of a Run"
-_LONGEST_MOMENT: Final = 100
 _OF_ROWS: Final = (
-    text("at", f"The table as it was then: {_ABOUT_MOMENT}.", _LONGEST_MOMENT),
+    text("at", f"The table as it was then: {_ABOUT_MOMENT}.", LONGEST_WHEN),
     switch("gone", "1 adds the rows that are gone."),
 )
 _OF_CHANGES: Final = (
     integer("after", "Only the changes after this sequence.", 0),
-    text("since", f"Only the changes since then: {_ABOUT_MOMENT}.", _LONGEST_MOMENT),
+    text("since", f"Only the changes since then: {_ABOUT_MOMENT}.", LONGEST_WHEN),
 )
 PARAMETERS: Final[Sequence[Parameter]] = (
     texts("where", "Only rows of which this holds, such as price < 20.", LONGEST_CLAUSE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from html import escape
 from importlib import import_module
@@ -12,6 +12,7 @@ from typing import Any, Final, SupportsIndex, TypeAlias
 
 from typing_extensions import override
 
+from livedata.formats.table_layout import ABOUT
 from livedata.messages.controls import escape_controls
 from livedata.model.dataset import Column
 from livedata.model.errors import FormUnavailable, Invalid
@@ -20,22 +21,21 @@ from livedata.python.source import (
     ChangeQuestion,
     RowQuestion,
     TableChanges,
+    TableRows,
     TableSource,
     encodable,
 )
-from livedata.python.table_diff import diff_rows
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
-from livedata.services.moments import RowDiff
+from livedata.services.moments import DIGITS, LONGEST_WHEN, RowDiff, row_diff
 
 When: TypeAlias = "str | int | date | datetime"
 """A moment with its zone, a day, a sequence, or the id of a Run (rules 15.1)."""
 Texts: TypeAlias = "str | Iterable[str]"
 """A text, or some."""
+_KEY: Final = ABOUT.index("rowKey")
+_PRESENCE: Final = ABOUT.index("presence")
 _SHOWN: Final = 20
 """So many rows stand in a notebook."""
-_LONGEST_MOMENT: Final = 100
-"""So many characters say when, in a question over HTTP."""
-_NO_SEQUENCE: Final = 10**18
 _LONGEST: Final = 80
 """So many characters of a cell stand in a notebook."""
 
@@ -106,7 +106,7 @@ class Table:
         then, now = self._source.two_moments(first, last)
         if then.through > now.through:
             raise Invalid(f"{since} is later than {until}: write the earlier moment first.")
-        return diff_rows(then, now)
+        return _diff_rows(then, now)
 
     def to_arrow(
         self,
@@ -192,7 +192,7 @@ def _moment(name: str, when: When) -> str:
         return when.isoformat()
     if (sequence := _sequence(when)) is not None:
         return str(sequence)
-    if isinstance(when, str) and 0 < len(when.strip()) <= _LONGEST_MOMENT:
+    if isinstance(when, str) and 0 < len(when.strip()) <= LONGEST_WHEN:
         return encodable(name, when.strip())
     raise Invalid(
         f"{name} must be a date, a datetime with its zone, a sequence, or a text of them or of a "
@@ -212,7 +212,7 @@ def _sequence(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return None
     number = index(value)
-    return number if 0 <= number < _NO_SEQUENCE else None
+    return number if 0 <= number < 10**DIGITS else None
 
 
 def _columns(columns: Texts | None) -> tuple[str, ...]:
@@ -259,6 +259,29 @@ def _required(library: str) -> Any:
         raise FormUnavailable(
             f"{library} is not installed here; install it: pip install {library}."
         ) from error
+
+
+def _diff_rows(then: TableRows, now: TableRows) -> list[RowDiff]:
+    """The rows that differ, in the order of `now`; both must have the rows that are gone."""
+    names = dict.fromkeys([*now.names[len(ABOUT) :], *then.names[len(ABOUT) :]])
+    known = {row[_KEY]: (_is_there(row), _cells(then, row)) for row in then.values}
+    differences: list[RowDiff] = []
+    for row in now.values:
+        was_there, before = known.get(row[_KEY], (None, {}))
+        after = _cells(now, row)
+        values = ((name, before.get(name), after.get(name)) for name in names)
+        difference = row_diff(str(row[_KEY]), values, was_there, is_there=_is_there(row))
+        if difference is not None:
+            differences.append(difference)
+    return differences
+
+
+def _is_there(row: Sequence[Scalar]) -> bool:
+    return row[_PRESENCE] == "present"
+
+
+def _cells(table: TableRows, row: Sequence[Scalar]) -> Mapping[str, Scalar]:
+    return dict(zip(table.names[len(ABOUT) :], row[len(ABOUT) :], strict=True))
 
 
 def _cell(value: Scalar) -> str:

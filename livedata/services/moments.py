@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice, zip_longest
 from typing import Final, Literal, TypedDict
@@ -20,7 +20,10 @@ from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.moments import RowBetween
 
-_DIGITS: Final = 18
+DIGITS: Final = 18
+"""So many digits has a sequence at most."""
+LONGEST_WHEN: Final = 100
+"""So many characters has what says when."""
 _SHORT: Final = 60
 _TOGETHER: Final = 500
 """So many rows share the question for what research calls them."""
@@ -32,12 +35,14 @@ DiffKind = Literal["new", "gone", "back", "changed"]
 class Moment(Struct, frozen=True):
     """Where a moment lies in the history of a dataset: after the revision `sequence`, 0 for none.
 
-    `is_to_come` says that it lies in the future, so that `sequence` is the head.
+    `is_to_come` says that it lies in the future, so that `sequence` is the head, `is_day` that it
+    is the end of a day.
     """
 
     given: str
     sequence: int
     is_to_come: bool = False
+    is_day: bool = False
 
 
 class CellDiff(TypedDict):
@@ -73,10 +78,12 @@ def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str
         return Moment("now", dataset.head)
     if when.isascii() and when.isdigit():
         return _at_sequence(dataset, when)
-    end = _end_of_day(when, zone) or _instant(when)
+    day = _end_of_day(when, zone)
+    end = day or _instant(when)
     if end is None:
         return Moment(when, _after_run(reader, dataset, when))
-    return Moment(when, feed.last_before(reader, dataset.id, end), end > reader.now())
+    last = feed.last_before(reader, dataset.id, end)
+    return Moment(when, last, end > reader.now(), day is not None)
 
 
 def diff(
@@ -128,9 +135,39 @@ def row_diffs(
                 yield each.row, difference
 
 
+def row_diff(
+    name: str,
+    values: Iterable[tuple[str, Scalar, Scalar]],
+    was_there: bool | None,
+    *,
+    is_there: bool,
+) -> RowDiff | None:
+    """What became of a row, by the name of each column its values at both moments.
+
+    `was_there` is None for a row that was not known. None if it came and went, or is as it was.
+    """
+    cells = {
+        column: CellDiff(before=before, after=after)
+        for column, before, after in values
+        if before != after
+    }
+    kind = _kind(was_there, is_there=is_there)
+    if kind is None or (kind == "changed" and not cells):
+        return None
+    return {"kind": kind, "row": name, "changed": cells}
+
+
+def _kind(was_there: bool | None, *, is_there: bool) -> DiffKind | None:
+    if was_there is None:
+        return "new" if is_there else None
+    if was_there == is_there:
+        return "changed"
+    return "back" if is_there else "gone"
+
+
 def _at_sequence(dataset: DatasetRef, when: str) -> Moment:
     # A number of thousands of digits is none that Python reads.
-    if len(when) > _DIGITS or int(when) > dataset.head:
+    if len(when) > DIGITS or int(when) > dataset.head:
         raise _wrong(
             f"The sequence {_short(when)} is past the head of {dataset.name!r}, which is "
             f"{dataset.head}."
@@ -186,24 +223,9 @@ def _after_run(reader: Reader, dataset: DatasetRef, when: str) -> int:
 
 def _difference(row: RowBetween, name: str, columns: Sequence[str]) -> RowDiff | None:
     """What became of a row; None if it came and went, or is as it was."""
-    before = row.before or []
-    cells = {
-        column: CellDiff(before=was, after=now)
-        for column, was, now in zip_longest(columns, before, row.after)
-        if was != now
-    }
-    kind = _kind(row)
-    if kind is None or (kind == "changed" and not cells):
-        return None
-    return {"kind": kind, "row": name, "changed": cells}
-
-
-def _kind(row: RowBetween) -> DiffKind | None:
-    if row.before is None:
-        return "new" if row.is_there else None
-    if row.was_there == row.is_there:
-        return "changed"
-    return "back" if row.is_there else "gone"
+    was_there = None if row.before is None else row.was_there
+    values = zip_longest(columns, row.before or [], row.after)
+    return row_diff(name, values, was_there, is_there=row.is_there)
 
 
 def _short(when: str) -> str:

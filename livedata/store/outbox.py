@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, new_id
+from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, OwnerName, new_id
 from livedata.model.problem import Problem
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import PROBLEM, TOLD, dump
@@ -272,14 +272,14 @@ def depth(reader: Reader) -> int:
     return count
 
 
-def waiting(reader: Reader) -> dict[NoticeId, int]:
-    """How many messages wait, of each notice of which one could not be delivered."""
-    return dict(
-        reader.rows(
-            "SELECT notice_id, count(*) FROM outbox WHERE status = 'waiting' GROUP BY notice_id "
-            "HAVING count(problem) > 0"
-        )
+def undelivered(reader: Reader, owner: OwnerName) -> dict[NoticeId, int]:
+    """How many messages wait, of each notice of an owner of which one could not be delivered."""
+    sql = (
+        "SELECT notice_id, count(*) FROM outbox WHERE status = 'waiting' "
+        "AND notice_id IN (SELECT id FROM notices WHERE owner = :owner) "
+        "GROUP BY notice_id HAVING count(problem) > 0"
     )
+    return dict(reader.rows(sql, owner=owner))
 
 
 def backlog(reader: Reader) -> Backlog:

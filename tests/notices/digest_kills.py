@@ -198,7 +198,8 @@ def main(url: str, channel: str) -> None:
     # Every delivery that fails is a line of the log.
     logging.disable()
     # Imported here for all children: it takes a second.
-    import_module(channel if channel == "apprise" else "json")
+    if channel == "apprise":
+        import_module(channel)
     with closing(Store(url)) as store, TemporaryDirectory() as folder:
         meet_owner(store, "local", 100_000)
         print(json.dumps(rounds(store, Path(folder), channel)))  # noqa: T201

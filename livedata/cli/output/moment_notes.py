@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import date
 from typing import TYPE_CHECKING
 
 from livedata.cli.output.streams import print_message
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
 def print_moment(moment: Moment) -> None:
     """Print to stderr that a moment is to come, or that there was no table yet."""
-    if moment.is_to_come and _is_day(moment.given):
+    if moment.is_to_come and moment.is_day:
         print_message(
             f"{moment.given} is not over: this is the table as it is now. A day is its end, so it "
             "began as the day before ended."
@@ -23,9 +21,3 @@ def print_moment(moment: Moment) -> None:
         print_message(f"{moment.given} is to come: this is the table as it is now.")
     elif moment.sequence == 0:
         print_message(f"{moment.given} is before the first accepted Run: the table is empty.")
-
-
-def _is_day(given: str) -> bool:
-    with suppress(ValueError):
-        return bool(date.fromisoformat(given))
-    return False

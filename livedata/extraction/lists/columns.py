@@ -12,7 +12,7 @@ from msgspec import Struct
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.derived_names import TERM, UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.lists.column_names import Naming
-from livedata.extraction.lists.fields import MOST_BELOW, Field
+from livedata.extraction.lists.fields import CELLS, MOST_BELOW, Field
 from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.prominence import prominent
@@ -40,7 +40,6 @@ _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _NAMED: Final = re.compile(r"\W*(?:[^\W\d_]{4,}|[\u0590-\uffff]{2,})[^:\d]*\d")
 _DIGITED: Final = re.compile(r"\D{0,20}\d{3,}")
 _SEVERAL: Final = names("p dt")
-_CELLS: Final = names("td th")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 
 
@@ -151,7 +150,7 @@ def _goes_on(survey: Survey, record: int, number: int, read: Collection[int]) ->
     signature, around = survey.signatures[number], survey.parents[number]
     if signature.tag not in _SEVERAL:
         return False
-    while around > record and survey.signatures[around].tag not in _CELLS:
+    while around > record and survey.signatures[around].tag not in CELLS:
         around = survey.parents[around]
     later = (
         below

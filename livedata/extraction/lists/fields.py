@@ -31,7 +31,7 @@ SAMPLE: Final = 200
 MOST_BELOW: Final = 300
 """So many elements of each."""
 _MOST_MADE: Final = 60
-_CELLS: Final = names("td th")
+CELLS: Final = names("td th")
 _TELLING: Final = names("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre")
 _SELDOM: Final = 0.2
 """A field is filled in at least so many of the records."""
@@ -87,7 +87,7 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
             parent = survey.parents[number]
             above = [outer for outer in names.get(parent, ()) if not outer[0].startswith(places)]
             region = regions.get(parent)
-            is_cell = survey.signatures[number].tag in _CELLS
+            is_cell = survey.signatures[number].tag in CELLS
             cell = cells[number] = number if is_cell else cells.get(parent, member)
             for name, cost in own:
                 hits.add(name, cost, record, number, cell)
@@ -276,7 +276,7 @@ class _Mixtures:
             above = self._places.get(self._survey.parents[number], -1)
             signature = self._survey.signatures[number]
             # The cells of a row are its columns, however alike they look.
-            cell = self._survey.indexes[number] if signature.tag in {"td", "th"} else 0
+            cell = self._survey.indexes[number] if signature.tag in CELLS else 0
             key = (above, signature.name, cell)
             place = self._places[number] = self._numbers.setdefault(key, len(self._numbers) + 1)
             self._having[place].add(record)

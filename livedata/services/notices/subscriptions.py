@@ -84,8 +84,8 @@ def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
         now = reader.now()
         readable = [_planned(notice, now, zone) for notice in notices.readable(reader, owner)]
         damaged = notices.by_name(reader, owner).keys() - {notice.name for notice in readable}
-        names, undelivered = _dataset_names(reader, owner), outbox.waiting(reader)
-        return Listing(readable, sorted(damaged), names, undelivered)
+        undelivered = outbox.undelivered(reader, owner)
+        return Listing(readable, sorted(damaged), _dataset_names(reader, owner), undelivered)
 
 
 def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:

@@ -168,8 +168,8 @@ def send(
                 return command.run(notice.target, event, stopping)
             case "apprise":
                 return apprise_message.send(notice.target, event)
-            case _:
-                raise NotImplementedError(notice.channel)
+            case unknown:
+                raise ValueError(unknown)
     except Exception as error:  # noqa: BLE001  (a message that fails is tried again)
         # Only its kind is told: its words may hold the address, and that a password.
         log.error("notice %s: %s", notice.name, type(error).__name__)  # noqa: TRY400
