@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
@@ -11,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from livedata.model.ids import DatasetId, OwnerName, RowId
-from livedata.model.row import Change, Row, RowFilter
+from livedata.model.row import Change, Row, RowFilter, Scalar
 from livedata.rules.conditions.clauses import Condition, Shown
 from livedata.rules.conditions.matching import (
     ClauseMatch,
@@ -70,7 +69,7 @@ class RevisionMatcher:
     def __init__(self, fields: Fields, condition: Condition) -> None:
         self._positions = fields.positions
         self._condition = condition
-        self._numbers: dict[tuple[RowId, str], ShownNumbers] = defaultdict(ShownNumbers)
+        self._numbers: dict[tuple[RowId, str], ShownNumbers] = {}
 
     @classmethod
     def parse(
@@ -113,14 +112,25 @@ class RevisionMatcher:
     def _outdoes(
         self, reader: Reader, revision: ShownRevision, field: str, number: Decimal, low: bool
     ) -> bool:
-        numbers = self._numbers[revision.row, field]
-        # Most numbers are no record, which what is known already says: the history of a row is
-        # read once, however many of its revisions are looked at.
-        if not numbers.are_reached(number, low=low):
-            position = self._positions[field]
-            after, before = numbers.through, revision.sequence
-            for values in feed.shown_values(reader, revision.row, after, before):
-                if position < len(values):
-                    numbers.add(values[position])
-            numbers.through = before - 1
-        return numbers.are_outdone(number, low=low)
+        start = ShownNumbers(revision.sequence)
+        numbers = self._numbers.setdefault((revision.row, field), start)
+        # Most numbers are no record, and a single value that is as low says so, mostly a late one:
+        # a history is read from its end, as far as that, and no part of it twice.
+        if numbers.are_reached(number, low=low):
+            return False
+        position = self._positions[field]
+
+        def take(part: list[list[Scalar]]) -> None:
+            numbers.add(values[position] for values in part if position < len(values))
+
+        row, before = revision.row, revision.sequence
+        for _, part in feed.shown_before(reader, row, before, after=numbers.through):
+            take(part)
+        numbers.through = before - 1
+        older = feed.shown_before(reader, row, numbers.since)
+        while not numbers.are_reached(number, low=low):
+            numbers.since, part = next(older, (0, []))
+            take(part)
+            if not part:
+                return numbers.are_outdone(number, low=low)
+        return False

@@ -42,6 +42,8 @@ LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
 WHERE v.dataset_id = :dataset AND v.sequence > :after AND v.sequence <= :through
 ORDER BY v.sequence
 """
+_FIRST_PART = 16
+"""So many revisions of a row are read at first; then twice as many, and so on."""
 
 
 class ShownRevision(Struct, frozen=True):
@@ -227,17 +229,31 @@ def _changed(field_ids: Sequence[str], mask: int) -> list[str]:
     return [field for position, field in enumerate(field_ids) if mask >> position & 1]
 
 
-def shown_values(reader: Reader, row: RowId, after: int, before: int) -> Iterator[list[Scalar]]:
-    """The values by position that a row showed while it was there, between two sequences."""
-    # By the index of the row: its own history is short beside that of its dataset.
-    stored = reader.each(
-        "SELECT data FROM revisions WHERE row_id = :row AND sequence > :after "
-        "AND sequence < :before AND presence = 'present' ORDER BY sequence",
-        row=row,
-        after=after,
-        before=before,
-    )
-    return (VALUES.load(data) for (data,) in stored)
+def shown_before(
+    reader: Reader, row: RowId, before: int, after: int = 0
+) -> Iterator[tuple[int, list[list[Scalar]]]]:
+    """What a row showed between two sequences while it was there, the latest first, in parts.
+
+    A part is the sequence where it begins, and the values by position. Parts grow: who stops early
+    has read little, and who reads all of it has asked seldom.
+    """
+    limit = _FIRST_PART
+    while True:
+        # By the index of the row: its own history is short beside that of its dataset.
+        stored = reader.rows(
+            "SELECT sequence, data FROM revisions WHERE row_id = :row AND sequence > :after "
+            "AND sequence < :before AND presence = 'present' ORDER BY sequence DESC LIMIT :limit",
+            row=row,
+            after=after,
+            before=before,
+            limit=limit,
+        )
+        if stored:
+            before = stored[-1][0]
+            yield before, [VALUES.load(data) for _, data in stored]
+        if len(stored) < limit:
+            return
+        limit *= 2
 
 
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:

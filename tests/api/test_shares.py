@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -313,6 +313,29 @@ def test_unknown_revoked_and_deleted_are_one_answer(table: Table, reader: FlaskC
     assert len({answer.data for answer in answers}) == 1
     assert reader.get(path).status_code == 200
     assert reader.post(path).status_code == 405
+
+
+def test_a_revoked_address_is_dead_at_once_on_every_machine(table: Table, tmp_path: Path) -> None:
+    table.take(A)
+    path = share(table)
+    with Serving(tmp_path) as first, Serving(tmp_path) as second, ExitStack() as stack:
+        # A connection is open before and after: it remembers nothing of its first answer.
+        connections = [
+            stack.enter_context(closing(serving.connect())) for serving in (first, second)
+        ]
+
+        def ask_all() -> set[int]:
+            statuses = set()
+            for connection in connections:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                statuses.add(answer.status)
+            return statuses
+
+        assert ask_all() == {200}
+        shares.revoke(table.store, "local", shares.list_shares(table.store, "local")[0]["id"])
+        assert ask_all() == {404}
 
 
 def test_what_a_token_opens_is_its_table_alone(

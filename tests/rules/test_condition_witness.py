@@ -23,8 +23,7 @@ def meets(clauses: list[str], sample: Mapping[str, Any]) -> bool:
 
     def outdoes(field: str, number: Decimal, low: bool) -> bool:
         numbers = ShownNumbers()
-        for value in shown.get(field.removeprefix("id-"), ()):
-            numbers.add(value)
+        numbers.add(shown.get(field.removeprefix("id-"), ()))
         return numbers.are_outdone(number, low=low)
 
     return match_revision(parse_when(clauses, COLUMNS), revision(**sample), outdoes) is not None

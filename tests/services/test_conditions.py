@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+import random
 from collections import defaultdict
-from itertools import count
+from decimal import Decimal
+from itertools import count, groupby
 from typing import Any
 
 import pytest
@@ -45,10 +48,10 @@ CHANGES = st.sampled_from(
 TYPES = {"sku": "string", "note": "string", "title": "string", "price": "number"}
 
 
-def matched(table: Table, *clauses: str) -> list[int]:
+def matched(table: Table, *clauses: str, after: int = 0) -> list[int]:
     """The sequences of the revisions that meet a condition, read page by page."""
     matcher = RevisionMatcher.parse(table.store, "local", table.id, clauses)
-    sequences, after = [], 0
+    sequences = []
     while True:
         page = feed.changes(table.store, "local", table.id, after=after, limit=3)
         with table.store.reading() as reader:
@@ -153,6 +156,35 @@ def test_a_low_is_one_of_all_values_that_the_row_has_shown(table: Table) -> None
         table.take({**A, "price": price})
     assert matched(table, "price reaches a new low") == [2, 5]
     assert matched(table, "price falls") == [2, 4, 5]
+
+
+@pytest.mark.parametrize("clause", ["price reaches a new low", "price reaches a new high"])
+def test_a_record_is_one_of_the_whole_history_wherever_reading_begins(
+    table: Table, clause: str
+) -> None:
+    chance = random.Random(5)
+    # Twenty lie close together, then ten far apart, further each time: among those are records,
+    # and those that seem to be if only the twenty before are looked at.
+    spread = [n / 9 if n % 30 < 20 else n / 3 for n in range(90)]
+    numbers = [chance.uniform(50 - most, 50 + most) for most in spread]
+    drawn = [chance.choice([None, number, round(number)]) for number in numbers]
+    prices = [price for price, _ in groupby(drawn)]
+    for price in prices:
+        table.take({**A, "price": price}, B)
+    row = table.rows()["A1"]["id"]
+    sequences = [change["sequence"] for change in table.feed() if change["rowId"] == row]
+    better = operator.lt if clause.endswith("low") else operator.gt
+    records = [
+        sequence
+        for index, (sequence, price) in enumerate(zip(sequences, prices, strict=True))
+        if price is not None
+        and (past := [number for number in prices[:index] if number is not None])
+        and all(better(Decimal(repr(price)), Decimal(repr(number))) for number in past)
+    ]
+    assert len(records) > 5
+    for after in range(0, sequences[-1], 5):
+        expected = [sequence for sequence in records if sequence > after]
+        assert matched(table, clause, after=after) == expected
 
 
 def test_what_lies_below_a_hand_edit_changes_nothing_that_is_shown(table: Table) -> None:

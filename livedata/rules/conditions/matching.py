@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -153,36 +153,52 @@ def _has_changed(clause: ChangeClause, revision: RevisionState, outdoes: Outdoes
     before, after = revision.before.get(clause.field), revision.after.get(clause.field)
     if before == after or clause.operator == "changes":
         return before != after
-    old, new = as_decimal(before), as_decimal(after)
-    if new is None:
-        return False
     if clause.operator in {"falls", "rises"}:
-        sign = 1 if clause.operator == "rises" else -1
-        return old is not None and _differs_enough(clause, old, sign * (new - old))
+        old, new = as_decimal(before), as_decimal(after)
+        if old is None or new is None:
+            return False
+        return _differs_enough(clause, old, new - old if clause.operator == "rises" else old - new)
     low = clause.operator == "reaches a new low"
     # What stood before was shown too.
-    if old is not None and (new > old if low else new < old):
+    if _exceeds(after, before) if low else _exceeds(before, after):
         return False
-    return outdoes(clause.field, new, low)
+    number = as_decimal(after)
+    return number is not None and outdoes(clause.field, number, low)
+
+
+def _exceeds(cell: Scalar, other: Scalar) -> bool:
+    """Whether a number is higher than another, in the decimals that are shown."""
+    if isinstance(cell, float) and isinstance(other, float):
+        # Floats have the order of their decimals, which take longer to make.
+        return cell > other
+    number, lower = as_decimal(cell), as_decimal(other)
+    return number is not None and lower is not None and number > lower
 
 
 class ShownNumbers:
     """The lowest and the highest number that a row has shown in a field, as far as it was read.
 
-    `through` is the sequence up to which it was.
+    What was read is one stretch of its history: from the sequence `since`, which is 0 if nothing
+    is older, through the sequence `through`. At first it is empty, and ends before `before`.
     """
 
-    def __init__(self) -> None:
-        self.through = 0
+    def __init__(self, before: int = 1) -> None:
+        self.since = before
+        self.through = before - 1
         self._low: Decimal | None = None
         self._high: Decimal | None = None
 
-    def add(self, value: Scalar) -> None:
-        """Take a value that was shown; what is no number says nothing."""
-        number = as_decimal(value)
-        if number is not None:
-            self._low = number if self._low is None else min(number, self._low)
-            self._high = number if self._high is None else max(number, self._high)
+    def add(self, values: Iterable[Scalar]) -> None:
+        """Take values that were shown; what is no number says nothing."""
+        # Numbers of one type have the order of their decimals, which take longer to make.
+        of_type: dict[type, list[Any]] = {int: [], float: []}
+        for value in values:
+            if type(value) in of_type:
+                of_type[type(value)].append(value)
+        for numbers in filter(None, of_type.values()):
+            low, high = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
+            self._low = low if self._low is None else min(low, self._low)
+            self._high = high if self._high is None else max(high, self._high)
 
     def are_outdone(self, number: Decimal, *, low: bool) -> bool:
         """Whether a number is lower than all of them, or higher than all."""
