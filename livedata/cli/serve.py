@@ -14,7 +14,7 @@ from livedata import config
 from livedata.api import close_app, create_app
 from livedata.api.server import Server, ending_on_signals
 from livedata.cli.exit_codes import exit_code
-from livedata.cli.interrupt import ended_by_ctrl_c
+from livedata.cli.fast_start import ended_by_ctrl_c
 from livedata.cli.output.streams import print_message
 from livedata.config import Settings
 from livedata.messages.templates import plural

@@ -10,8 +10,7 @@ from livedata.cli.output.change_lines import (
     format_changed_cell,
     format_covered_cell,
 )
-from livedata.cli.output.colours import paint, print_painted
-from livedata.cli.output.streams import print_message, print_text
+from livedata.cli.output.streams import paint, print_message, print_painted, print_text
 from livedata.cli.output.values import format_inline
 from livedata.messages.templates import plural
 from livedata.rules.changes.compare import RowChange

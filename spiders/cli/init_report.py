@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
-from livedata.cli.source.readiness import not_ready
-from livedata.cli.source.write import write_source
+from livedata.cli.source.write import not_ready, write_source
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList

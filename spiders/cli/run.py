@@ -14,7 +14,7 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.exit_codes import exit_code, explained
-from livedata.cli.interrupt import ended_by_ctrl_c
+from livedata.cli.fast_start import ended_by_ctrl_c
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.warnings import warn_if_low
 from livedata.hints import Subject, hint, machine_hints

@@ -11,8 +11,7 @@ import click
 from livedata.cli.completion import complete_source
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.change_lines import format_cell, format_changed_cell
-from livedata.cli.output.colours import paint, print_painted
-from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.streams import paint, print_json, print_message, print_painted, print_text
 from livedata.cli.output.values import format_inline
 from livedata.cli.output.whole_file import whole_file
 from livedata.hints import Subject

@@ -12,9 +12,8 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
-from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.template import refuse_existing, write_new
-from livedata.cli.source.write import write_source
+from livedata.cli.source.write import not_ready, write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.work import TooMuchWork

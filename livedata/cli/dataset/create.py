@@ -9,8 +9,8 @@ import click
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
-from livedata.cli.source.readiness import refuse_not_ready
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.cli.source.write import refuse_not_ready
 from livedata.cli.warnings import warn_if_low
 from livedata.hints import Subject
 from livedata.model.errors import Invalid

@@ -10,8 +10,8 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.change_lines import print_differences
-from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_moment
 from livedata.messages.templates import plural
 from livedata.services import moments, queries
 from livedata.services.moments import RowDiff

@@ -14,8 +14,8 @@ from livedata.cli.context import CommandContext, at_option, common_options, wher
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
 from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
-from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_moment
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.formats.parquet_writer import write_parquet

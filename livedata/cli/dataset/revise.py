@@ -11,8 +11,8 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
-from livedata.cli.source.readiness import refuse_not_ready
 from livedata.cli.source.source_file import locate_problems, read_declaration, read_source
+from livedata.cli.source.write import refuse_not_ready
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId

@@ -10,8 +10,7 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
-from livedata.cli.source.write import write_source
-from livedata.cli.source.write_plan import write_plan
+from livedata.cli.source.write import write_plan, write_source
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.recipe import ResearchLimits

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
 from typing import NamedTuple
 
-from livedata.cli.output.colours import paint, print_painted
-from livedata.cli.output.streams import on_terminal
+from livedata.cli.output.streams import on_terminal, paint, print_painted
 from livedata.cli.output.tables import SHORT, fit, fit_key
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column

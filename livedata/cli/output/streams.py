@@ -1,7 +1,8 @@
-"""Printing: data to stdout, messages to stderr, and nothing that steers a terminal."""
+"""Printing: data to stdout, messages to stderr, and nothing but colours that steers a terminal."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,21 @@ from livedata.messages.controls import escape_controls, escape_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_COLOURS = {
+    "succeeded": "green",
+    "failed": "red",
+    "blocked": "red",
+    "held": "yellow",
+    "new": "green",
+    "created": "green",
+    "changed": "yellow",
+    "updated": "yellow",
+    "returned": "green",
+    "back": "green",
+    "gone": "red",
+    "missing": "red",
+}
 
 
 def on_terminal() -> bool:
@@ -48,3 +64,19 @@ def print_bytes(data: bytes) -> None:
     # click.echo flushes the text layer above each time, so text and bytes keep their order.
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def paint(text: str, state: str) -> str:
+    """Give `text` the colour of a state, if that has one."""
+    return click.style(text, fg=_COLOURS[state]) if state in _COLOURS else text
+
+
+def print_painted(text: str) -> None:
+    """Print lines with colours to stdout; what a site wrote in them is escaped already."""
+    # Not print_text, which writes escape sequences out. click drops colours in a pipe.
+    click.echo(text, color=False if _is_colourless() else None)
+
+
+def _is_colourless() -> bool:
+    # By no-color.org every text but the empty one counts, "0" too.
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"

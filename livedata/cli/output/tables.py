@@ -1,4 +1,4 @@
-"""Tables and records: drawn on a terminal, plain and aligned in a pipe."""
+"""Tables and records: drawn on a terminal, plain and aligned in a pipe; and of which moment."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import Struct
 
-from livedata.cli.output.colours import paint, print_painted
-from livedata.cli.output.streams import on_terminal, print_message, print_text
+from livedata.cli.output.streams import on_terminal, paint, print_message, print_painted, print_text
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from livedata.services.moments import Moment
 
 MARK: Final = " *"
 """The end of a cell that is marked."""
@@ -246,3 +247,16 @@ def _least_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
 
 def _total(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
+
+
+def print_moment(moment: Moment) -> None:
+    """Print to stderr that a moment is to come, or that there was no table yet."""
+    if moment.is_to_come and moment.is_day:
+        print_message(
+            f"{moment.given} is not over: this is the table as it is now. A day is its end, so it "
+            "began as the day before ended."
+        )
+    elif moment.is_to_come:
+        print_message(f"{moment.given} is to come: this is the table as it is now.")
+    elif moment.sequence == 0:
+        print_message(f"{moment.given} is before the first accepted Run: the table is empty.")

@@ -12,7 +12,7 @@ import msgspec
 
 from livedata.cli.context import CommandContext, common_options, urls_option
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.source.write_plan import write_plan
+from livedata.cli.source.write import write_plan
 from livedata.messages.request import format_detail
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError

@@ -18,9 +18,8 @@ from livedata.cli.context import (
     since_option,
     where_option,
 )
-from livedata.cli.output.moment_notes import print_moment
 from livedata.cli.output.streams import on_terminal, print_json, print_message
-from livedata.cli.output.tables import print_table
+from livedata.cli.output.tables import print_moment, print_table
 from livedata.cli.output.values import EMPTY, Value, format_timestamp, format_value
 from livedata.hints import Subject, hint
 from livedata.model import ids
