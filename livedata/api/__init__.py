@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
-from livedata.api import feeds, openapi, shares
+from livedata.api import feeds, openapi, tables
 from livedata.api.auth import KeyUsageRecorder, balance_of, meet, without_secrets
 from livedata.api.endpoints import AppContext
 from livedata.api.responses import (
@@ -57,7 +57,7 @@ def create_app(
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(feeds.blueprint())
-    app.register_blueprint(shares.blueprint())
+    app.register_blueprint(tables.blueprint())
     app.add_url_rule("/healthz", "healthz", _health, provide_automatic_options=False)
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)

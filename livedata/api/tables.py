@@ -1,26 +1,34 @@
-"""A table as a file that is read from an address, in every form (interface 6.4)."""
+"""A table as a file that is read from an address, in every form (interface 6.4).
+
+Whoever knows ``/share/{token}/{name}.{form}`` reads the table there, without a key, and nothing
+else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from flask import Response, g, request
+from flask import Blueprint, Response, current_app, g, request
 from msgspec import Struct
 from werkzeug.wsgi import wrap_file
 
-from livedata.api.queries import Parameter, integer, names, switch, text, texts
-from livedata.api.responses import entity_tag, is_known, log_failure, not_modified
+from livedata.api.auth import meet
+from livedata.api.endpoints import AppContext
+from livedata.api.queries import Parameter, integer, names, read_query, switch, text, texts
+from livedata.api.responses import entity_tag, failing_inside, is_known, log_failure, not_modified
 from livedata.formats.parquet_writer import write_parquet
 from livedata.formats.table_layout import TableLayout, no_formulas
 from livedata.formats.text_lines import csv_text, json_lines, json_table
 from livedata.formats.xlsx_writer import write_xlsx
-from livedata.model.errors import BadRequest, Detail, Invalid
+from livedata.model.errors import BadRequest, Detail, Invalid, NotFound
 from livedata.model.row import Row, Scalar
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
+from livedata.services import shares
 from livedata.services.moments import LONGEST_WHEN
 from livedata.services.served_changes import HEADINGS, ServedChanges, serve_changes
 from livedata.services.served_tables import Served, ServedQuery, ServedTable, serve_table
@@ -224,3 +232,39 @@ MEDIA_TYPES: Final = tuple(
     )
 )
 """The media types of all forms, that of JSON first."""
+
+
+def blueprint() -> Blueprint:
+    """The route of the addresses that need no key."""
+    routes = Blueprint("shares", __name__, url_prefix="/share")
+    # What is refused too: the address that was asked for may be one all the same.
+    routes.after_request(keep_private)
+    routes.add_url_rule("/<token>/<name>", "table", _table, provide_automatic_options=False)
+    return routes
+
+
+def _table(token: str, name: str) -> Response:
+    context: AppContext = current_app.extensions["livedata"]
+    # The name is for people; what follows its first point is the form.
+    form = name.partition(".")[2]
+    with failing_inside():
+        try:
+            asked = _question(form)
+        except (NotFound, BadRequest):
+            # To a stranger there is no table, whatever else is wrong.
+            with context.store.reading() as reader:
+                shares.open_share(reader, token)
+            raise
+        return answer(context.store, partial(_opened, token), form, asked, context.zone)
+
+
+def _question(form: str) -> Question:
+    if form not in FORMS:
+        raise NotFound(f"There is no form {form[:20]!r}; there is: {', '.join(FORMS)}.")
+    return read_query(PARAMETERS, request.query_string)
+
+
+def _opened(token: str, reader: Reader) -> Scope:
+    scope = shares.open_share(reader, token)
+    meet(request.environ, scope.owner, is_reader=True)
+    return scope

@@ -35,8 +35,8 @@ from livedata.model.row import (
 )
 from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
+from livedata.pages.markup.filters import cut
 from livedata.pages.markup.plot import plot
-from livedata.pages.markup.texts import cut
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.rules.changes.edits import parse_value

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from livedata.model import ids
-from livedata.pages.markup.filters import difference
-from livedata.pages.markup.shortest import OF_A_PAGE, StepBudget, blocks
+from livedata.pages.markup.filters import OF_A_PAGE, StepBudget, blocks, difference
 from livedata.pages.report import write
 from livedata.services.pages.report import report
 from tests import made

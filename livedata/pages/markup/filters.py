@@ -9,15 +9,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from livedata.model.row import Scalar
-from livedata.pages.markup.shortest import Block, StepBudget, blocks
-from livedata.pages.markup.texts import BEGINNING, beginning, is_address, unchanged, unfolding
 from livedata.services.pages.table import words
+
+_LONG: Final = 600
+"""A text of more characters is not shown whole at once."""
+_BEGINNING: Final = 300
+_ENDS: Final = 80
+OF_A_PAGE: Final = 400_000
+"""The steps of all texts of a page together: a tenth of a second at most."""
 
 _WHY: Final = {
     "not_found": "not found",
@@ -34,12 +39,49 @@ _CHARACTERS_A_STEP: Final = 4
 """To find the words among so many characters takes as long as a step."""
 
 
+def _is_address(value: str) -> bool:
+    """Whether a text is an address that a page may link to."""
+    return value.startswith(("https://", "http://")) and value.isprintable() and " " not in value
+
+
+def cut(text: str) -> str:
+    """The beginning of a long text."""
+    return f"{text[:_BEGINNING]}…" if len(text) > _BEGINNING else text
+
+
+def beginning(text: str) -> str:
+    """The beginning of a long text, and all of a short one, as HTML."""
+    return escape(cut(text))
+
+
+def _unfolding(text: str) -> str:
+    """A text as HTML: of a long one the beginning, which opens to all of it."""
+    if len(text) <= _LONG:
+        return escape(text)
+    return (
+        f'<details class="long"><summary><bdi dir="auto">{beginning(text)}</bdi> '
+        f"<small>all {len(text):,} characters</small></summary>"
+        f'<div dir="auto">{escape(text)}</div></details>'
+    )
+
+
+def _unchanged(text: str) -> str:
+    """What two texts share as HTML: of a long part its ends, next to what changed."""
+    if len(text) <= _LONG:
+        return escape(text)
+    left_out = len(text) - 2 * _ENDS
+    return (
+        f'{escape(text[:_ENDS])}<small class="none"> … {left_out:,} characters as before … '
+        f"</small>{escape(text[-_ENDS:])}"
+    )
+
+
 def add_to(environment: Environment) -> None:
     """Let the templates of an environment know the filters."""
     environment.filters["moment"] = lambda timestamp: Markup(moment(timestamp))  # noqa: S704
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
-    environment.filters["unfolding"] = lambda text: Markup(unfolding(text))  # noqa: S704
+    environment.filters["unfolding"] = lambda text: Markup(_unfolding(text))  # noqa: S704
 
 
 def for_a_page() -> dict[str, Callable[..., Markup]]:
@@ -63,7 +105,7 @@ def count(number: float) -> str:
 
 
 def cell(
-    value: Scalar, reason: str | None = None, written: Callable[[str], str] = unfolding
+    value: Scalar, reason: str | None = None, written: Callable[[str], str] = _unfolding
 ) -> str:
     """The value of a cell: a text in its own direction, an address as a link, a number as such.
 
@@ -71,7 +113,7 @@ def cell(
     """
     if isinstance(value, str):
         # An address is cut where it is shown: its link still leads there.
-        return _link(value) if is_address(value) else f'<bdi dir="auto">{written(value)}</bdi>'
+        return _link(value) if _is_address(value) else f'<bdi dir="auto">{written(value)}</bdi>'
     if value is None:
         return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
     if isinstance(value, bool):
@@ -90,7 +132,7 @@ def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) 
 
 def _link(to: str) -> str:
     link = escape(to)
-    shown = link if len(to) <= BEGINNING else beginning(to)
+    shown = link if len(to) <= _BEGINNING else beginning(to)
     return f'<a href="{link}" rel="noreferrer nofollow external" dir="ltr">{shown}</a>'
 
 
@@ -103,7 +145,7 @@ def difference(before: str, after: str, budget: StepBudget) -> Markup:
     tail = _alike(before[head:][::-1], after[head:][::-1])
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     marked = "".join(_marked(old, new, budget))
-    ends = unchanged(after[:head]), unchanged(after[len(after) - tail :])
+    ends = _unchanged(after[:head]), _unchanged(after[len(after) - tail :])
     return Markup(f'<span dir="auto">{ends[0]}{marked}{ends[1]}</span>')  # noqa: S704  (escaped)
 
 
@@ -136,18 +178,105 @@ def _marked(before: str, after: str, budget: StepBudget) -> Iterator[str]:
     if common is None:
         yield from (_tagged("del", before), _tagged("ins", after))
         return
-    yield from _told(old, new, [*common, Block(len(old), len(new), 0)])
+    yield from _told(old, new, [*common, _Block(len(old), len(new), 0)])
 
 
-def _told(old: Sequence[str], new: Sequence[str], common: Sequence[Block]) -> Iterator[str]:
+def _told(old: Sequence[str], new: Sequence[str], common: Sequence[_Block]) -> Iterator[str]:
     """What lies before each block that both texts have, and the block."""
     was = now = 0
     for block in common:
         yield _tagged("del", "".join(old[was : block.old]))
         yield _tagged("ins", "".join(new[now : block.new]))
         was, now = block.old + block.size, block.new + block.size
-        yield unchanged("".join(new[block.new : now]))
+        yield _unchanged("".join(new[block.new : now]))
 
 
 def _tagged(tag: str, text: str) -> str:
-    return f"<{tag}>{unfolding(text)}</{tag}>" if text else ""
+    return f"<{tag}>{_unfolding(text)}</{tag}>" if text else ""
+
+
+class _Block(NamedTuple):
+    """Parts that both sequences have: where they begin in each, and how many they are."""
+
+    old: int
+    new: int
+    size: int
+
+
+class StepBudget:
+    """The steps that comparing may still take; whoever finds it empty shows texts whole."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int = OF_A_PAGE) -> None:
+        self.left = steps
+
+    def spend(self, steps: int) -> bool:
+        """Take steps that were or will be done; whether there were so many."""
+        self.left = max(0, self.left - steps)
+        return self.left > 0
+
+
+def blocks(
+    old: Sequence[str], new: Sequence[str], budget: StepBudget, most: int
+) -> list[_Block] | None:
+    """What both have, in order; None if that is less than half of them, or costs too much.
+
+    It takes at most `most` steps, and no more than the budget has.
+    """
+    # By Myers (1986): all places that some number of edits can reach, for one number after the
+    # other. It takes as long as there are differences, and texts without much in common are given
+    # up; difflib's time is that of the words times the words, and worse if they repeat.
+    allowed = min(most, budget.left)
+    left = allowed
+    reached = {1: 0}
+    rounds: list[dict[int, int]] = []
+    for edits in range((len(old) + len(new)) // 2 + 1):
+        rounds.append(reached.copy())
+        for diagonal in range(-edits, edits + 1, 2):
+            begun = _edited(reached, diagonal, edits)
+            place = begun
+            while (
+                place < len(old)
+                and place - diagonal < len(new)
+                and old[place] == new[place - diagonal]
+            ):
+                place += 1
+            reached[diagonal] = place
+            left -= 2 + place - begun
+            if left < 0:
+                budget.spend(allowed)
+                return None
+            if place >= len(old) and place - diagonal >= len(new):
+                budget.spend(allowed - left)
+                return _walked_back(rounds, len(old), len(new))
+    budget.spend(allowed - left)
+    return None
+
+
+def _edited(reached: dict[int, int], diagonal: int, edits: int) -> int:
+    """How far one more edit leads on a diagonal."""
+    if _inserts(reached, diagonal, edits):
+        return reached[diagonal + 1]
+    return reached[diagonal - 1] + 1
+
+
+def _inserts(reached: dict[int, int], diagonal: int, edits: int) -> bool:
+    """Whether that edit is an insertion, and no deletion."""
+    if abs(diagonal) == edits:
+        return diagonal < 0 or edits == 0
+    return reached[diagonal - 1] < reached[diagonal + 1]
+
+
+def _walked_back(rounds: Sequence[dict[int, int]], old: int, new: int) -> list[_Block]:
+    """The blocks on the way to the ends of both."""
+    common = []
+    for edits in range(len(rounds) - 1, -1, -1):
+        reached, diagonal = rounds[edits], old - new
+        begun = _edited(reached, diagonal, edits)
+        if old > begun:
+            common.append(_Block(begun, begun - diagonal, old - begun))
+        inserted = _inserts(reached, diagonal, edits)
+        old = begun if inserted else begun - 1
+        new = begun - diagonal - inserted
+    return common[::-1]

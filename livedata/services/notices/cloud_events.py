@@ -1,8 +1,12 @@
-"""A message as CloudEvents 1.0 has it, with the changes that it is about."""
+"""A message as CloudEvents 1.0 has it, with the changes that it is about; and a digest.
+
+A digest is JSON for programs, HTML and a text for mail, and few words for chat.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from itertools import islice
 from typing import Any
 
@@ -10,17 +14,25 @@ import orjson
 from msgspec import Struct
 
 from livedata.messages import notice_events
+from livedata.messages.notice_events import MOST_NAMED
 from livedata.model import ids
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.rules.declaration.notices import ChangeFilter
+from livedata.services.notices import gathering
 from livedata.services.notices.change_filters import ChangeRange, told_cells
 from livedata.services.notices.changes_by_name import ChangesByName, described
+from livedata.services.notices.gathering import met_in_a_run, shown_change
+from livedata.store import datasets, digests
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice
 from livedata.store.outbox import Message, RevisionRange
 
-SOURCE = "/v1/datasets"
+_Part = Mapping[str, Any]
+"""What a digest tells of one dataset, as its JSON has it."""
+
+_SOURCE = "/v1/datasets"
 MOST_CHANGES = 100
 
 
@@ -51,7 +63,7 @@ def event_of(
             data["changes"] = list(islice(told, MOST_CHANGES))
         count = window.through - window.after
         data["moreChanges"] = len(data.pop("matches", range(count))) - len(data["changes"])
-    source = f"{public_url}{SOURCE}/{ids.format_uuid(dataset)}"
+    source = f"{public_url}{_SOURCE}/{ids.format_uuid(dataset)}"
     time = ids.format_timestamp(message.created_at)
     return _event(ids.format_uuid(message.id), source, message.kind, time, data)
 
@@ -79,17 +91,17 @@ def trial_event(notice: Notice, public_url: str) -> CloudEvent:
     sentence = notice_events.sentence("test", name=notice.name)
     data = {"dataset": None, "run": None, "sentence": sentence}
     time = ids.format_timestamp(ids.now())
-    source = f"{public_url}{SOURCE}"
+    source = f"{public_url}{_SOURCE}"
     return _event(ids.format_uuid(ids.new_id()), source, "test", time, data)
 
 
 def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) -> CloudEvent:
-    body = enveloped(key, source, kind, time, data)
+    body = _enveloped(key, source, kind, time, data)
     name = data["dataset"]["name"] if data["dataset"] else ""
     return CloudEvent(key, body, notice_events.title(kind, name), _text(data))
 
 
-def enveloped(key: str, source: str, kind: str, time: str, data: Mapping[str, Any]) -> bytes:
+def _enveloped(key: str, source: str, kind: str, time: str, data: Mapping[str, Any]) -> bytes:
     """The JSON of an event."""
     return orjson.dumps(
         {
@@ -116,3 +128,63 @@ def change_line(change: Mapping[str, Any]) -> str:
     """A change by name as a line for people: with what it meets, where it was asked for that."""
     cells = ", ".join(change.get("matches") or described(change))
     return f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
+
+
+def digest_event(db: Database, notice: Notice, message: Message, public_url: str) -> CloudEvent:
+    """A digest as it is delivered. Raises NotFound if all of its datasets were deleted."""
+    with db.reading() as reader:
+        there = {ids.format_uuid(key) for key, _ in datasets.all_names(reader, notice.owner)}
+    parts = [part for part in message.data["datasets"] if part["dataset"]["id"] in there]
+    if not parts:
+        raise NotFound("There is no such dataset.")
+    sentence = notice_events.digest([part["sentence"] for part in parts])
+    data = {**message.data, "sentence": sentence, "datasets": parts}
+    key, time = ids.format_uuid(message.id), ids.format_timestamp(message.created_at)
+    return CloudEvent(
+        key,
+        _enveloped(key, f"{public_url}{_SOURCE}", digests.KIND, time, data),
+        notice_events.digest_title([part["dataset"]["name"] for part in parts]),
+        "\n\n".join(_digest_text(part, public_url) for part in parts),
+        "".join(_digest_html(parts, public_url)),
+        "\n".join(_digest_brief(parts, public_url)),
+    )
+
+
+def _changes_link(part: _Part, public_url: str) -> str:
+    """The page of the changes of a dataset; empty where nobody said how it is reached."""
+    return public_url and f"{public_url}/datasets/{part['dataset']['id']}/changes"
+
+
+def _digest_text(part: _Part, public_url: str) -> str:
+    lines = [part["sentence"], *map(gathering.change_line, part["changes"])]
+    if part["moreChanges"]:
+        lines.append(f"and {part['moreChanges']} more")
+    return "\n".join([*lines, *filter(None, [_changes_link(part, public_url)])])
+
+
+def _digest_brief(parts: Sequence[_Part], public_url: str) -> Iterator[str]:
+    """A line for each of the first datasets, with its address below."""
+    for part in parts[:MOST_NAMED]:
+        yield part["sentence"]
+        yield from filter(None, [_changes_link(part, public_url)])
+    if len(parts) > MOST_NAMED:
+        yield f"And {len(parts) - MOST_NAMED} more."
+
+
+def _digest_html(parts: Sequence[_Part], public_url: str) -> Iterator[str]:
+    """The whole of a mail; all that websites have written is escaped."""
+    # Lists, because the text that is made of it for other readers keeps their lines.
+    for part in parts:
+        yield f"<h3>{escape(part['dataset']['name'])}</h3><p>{escape(part['sentence'])}</p><ul>"
+        yield from map(_digest_item, part["changes"])
+        yield "</ul>"
+        if part["moreChanges"]:
+            yield f"<p>and {part['moreChanges']} more</p>"
+        if link := escape(_changes_link(part, public_url)):
+            yield f'<p><a href="{link}">{link}</a></p>'
+
+
+def _digest_item(change: Mapping[str, Any]) -> str:
+    cells = ", ".join([*described(shown_change(change))])
+    told = f"{change['kind']}{': ' if cells else ''}{cells}{met_in_a_run(change)}"
+    return f"<li><b>{escape(change['row'])}</b> {escape(told)}</li>"

@@ -12,8 +12,7 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.services import leases
-from livedata.services.notices.cloud_events import CloudEvent, event_of
-from livedata.services.notices.digest_events import digest_event
+from livedata.services.notices.cloud_events import CloudEvent, digest_event, event_of
 from livedata.store import digests, notices, outbox
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
