@@ -28,8 +28,7 @@ from livedata.model.harvest import (
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.page_snapshot import shorten
 from spiders.crawl.job import CrawlJob
-from spiders.crawl.look_ahead import LookAhead
-from spiders.crawl.page_reader import PageFetch, PageReader, ended
+from spiders.crawl.page_reader import LookAhead, PageFetch, PageReader, ended
 from spiders.outcome.content_type import content_type, is_text
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
