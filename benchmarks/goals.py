@@ -81,6 +81,9 @@ GOALS: Mapping[int | str, Goal] = {
     53: Goal("a shared table that is the same, 304, CPU", 3.0, 1.5, "ms"),
     54: Goal("a shared table of 100,000 rows, until its first byte", 100, 50, "ms"),
     55: Goal("a shared table of 100,000 rows, peak memory above idle", 64, 32, "MiB"),
+    56: Goal("an agent's first answer, CPU from the start, against import mcp.server", 1.3, 1.0),
+    57: Goal("a question of an agent for 50 rows, CPU", 15, 5, "ms"),
+    58: Goal("what an agent reads for 100 rows", 8, 7, "KB"),
 }
 
 

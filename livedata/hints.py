@@ -212,6 +212,7 @@ _EXTRAS: Final[Mapping[str, str]] = {
     "install_tables": "tables",
     "install_postgres": "postgres",
     "install_metrics": "metrics",
+    "install_mcp": "mcp",
 }
 """Code of a remedy -> the extra of livedata that it installs."""
 

@@ -210,6 +210,7 @@ COMMANDS: Table = {
         "Execute Runs and follow the schedules, without the API.",
         "livedata.cli.serve:worker",
     ),
+    "mcp": ("Answer agents about your tables.", "livedata.cli.mcp:mcp"),
     "notice": ("Be told of changes and of trouble.", _NOTICE),
     "feed": (
         "Print the address of a feed of a dataset's changes.",

@@ -256,6 +256,17 @@ def shown_before(
         limit *= 2
 
 
+def before_last(reader: Reader, row: RowId, count: int) -> int:
+    """The sequence behind which the last `count` revisions of a row are."""
+    first = reader.value(
+        "SELECT min(sequence) FROM (SELECT sequence FROM revisions WHERE row_id = :row "
+        "ORDER BY sequence DESC LIMIT :count) AS latest",
+        row=row,
+        count=count,
+    )
+    return int(first or 1) - 1
+
+
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:
     """Where the reader of that name stopped; 0 for a new one."""
     position = reader.value(

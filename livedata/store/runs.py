@@ -172,6 +172,18 @@ def condition(
     return row[0], row[1], row[2]
 
 
+def wrong_since(reader: Reader, dataset: DatasetId) -> Micros | None:
+    """When the first Run after the last accepted one was not accepted; None if all were."""
+    since: Micros | None = reader.value(
+        "SELECT min(completed_at) FROM runs WHERE dataset_id = :dataset "
+        "AND status IN ('held', 'failed', 'blocked') AND completed_at > coalesce("
+        "(SELECT max(completed_at) FROM runs WHERE dataset_id = :dataset "
+        "AND status = 'succeeded'), 0)",
+        dataset=dataset,
+    )
+    return since
+
+
 def recipe_version(reader: Reader, run: RunId) -> int:
     """The version of the recipe that a Run executes."""
     version: int = reader.value("SELECT recipe_version FROM runs WHERE id = :id", id=run)

@@ -51,7 +51,7 @@ def test_owner_and_json_stand_after_every_command(
     path: tuple[str, ...], command: click.Command
 ) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
-    alone = {("demo",), ("preview",), ("serve",), ("worker",)}
+    alone = {("demo",), ("mcp",), ("preview",), ("serve",), ("worker",)}
     # About the store of all owners: there is none to name.
     whole = {("backup",), ("check",), ("doctor",), ("prune",)}
     if not isinstance(command, click.Group) and path not in alone:

@@ -1,0 +1,73 @@
+"""``mcp``: answer agents, by the Model Context Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import click
+
+from livedata.cli.context import DEFAULT_OWNER
+from livedata.cli.fast_start import ended_by_ctrl_c
+from livedata.cli.output.streams import print_text
+from livedata.config import load
+from livedata.mcp.access import DatasetAccess
+from livedata.mcp.setup import config_for, skill
+from livedata.mcp.tools import READING
+from livedata.model.errors import LivedataError
+from livedata.model.problem import Remedy
+from livedata.store.database.store import Database
+
+# Help names them without the module that knows their forms.
+CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+
+
+@click.command()
+@click.option("--owner", default=DEFAULT_OWNER, show_default=True, help="Whose datasets.")
+@click.option("--datasets", metavar="D,D,...", default="", help="Only these; else all.")
+@click.option(
+    "--print-config",
+    "client",
+    type=click.Choice(CLIENTS),
+    help="Print what to paste into the settings of an agent, and exit.",
+)
+@click.option(
+    "--print-skill", is_flag=True, help="Print a SKILL.md for agents that use the shell, and exit."
+)
+@ended_by_ctrl_c()
+def mcp(owner: str, datasets: str, client: str | None, print_skill: bool) -> None:
+    """Answer agents about your tables.
+
+    By the Model Context Protocol, on stdin and stdout: an agent starts this command itself, and
+    --print-config says how. It reads, and changes nothing.
+    """
+    names = [name.strip() for name in datasets.split(",") if name.strip()]
+    if print_skill:
+        print_text(skill())
+        return
+    settings = load()
+    with closing(Database(settings.database_url)) as database:
+        access = DatasetAccess.of(database, owner, settings.timezone, names)
+        if client is None:
+            _serve(access)
+        else:
+            print_text(config_for(client, settings, _options(owner, names)))
+
+
+def _options(owner: str, names: Sequence[str]) -> list[str]:
+    options = [] if owner == DEFAULT_OWNER else ["--owner", owner]
+    return [*options, "--datasets", ",".join(names)] if names else options
+
+
+def _serve(access: DatasetAccess) -> None:
+    try:
+        # Imported here because all of it is an extra, and without it a sentence says how to get it.
+        import anyio
+
+        from livedata.mcp.server import make_server, serve_stdio
+    except ImportError as error:
+        raise LivedataError(
+            "livedata mcp needs a part of livedata that is not installed.",
+            remedies=(Remedy("install_mcp"),),
+        ) from error
+    anyio.run(serve_stdio, make_server(access, READING))

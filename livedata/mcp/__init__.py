@@ -1,0 +1,1 @@
+"""What ``livedata mcp`` gives to agents: tools over the services, by the Model Context Protocol."""

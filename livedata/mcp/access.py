@@ -1,0 +1,116 @@
+"""The datasets that an agent may ask about, and in which state each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec import Struct
+
+from livedata.mcp.answers import Answer, cut_sentence
+from livedata.model.dataset import Dataset
+from livedata.model.ids import DatasetId, OwnerName, format_optional_timestamp
+from livedata.services import queries
+from livedata.services.served_tables import StateOfTable, state_of_table
+from livedata.store import datasets, runs
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+
+_RECENT = 20
+"""Among so many Runs is the last one that has ended: a dataset has one open Run at most."""
+
+
+class OpenDataset(Struct, frozen=True):
+    """A dataset as one read transaction sees it: all that an answer says of it agrees."""
+
+    db: Database
+    reader: Reader
+    owner: OwnerName
+    id: DatasetId
+    zone: str
+
+    def dataset(self) -> Dataset:
+        """The dataset itself."""
+        return queries.dataset(self.db, self.owner, self.id)
+
+    def about(self) -> Answer:
+        """Which dataset an answer is about, in which state it is, and since when.
+
+        If it is not well also why, and the tool that tells more: its rows are those of the last
+        accepted Run, at `observedAt`.
+        """
+        dataset, table = self.dataset(), state_of_table(self.reader, self.id)
+        answer: Answer = {
+            "dataset": dataset["name"],
+            "state": table.state,
+            "since": self._since(dataset, table),
+            "observedAt": table.observed_at,
+        }
+        if table.state == "ok":
+            return answer
+        answer["why"] = cut_sentence(self._why(table))
+        answer["try"] = [] if dataset["lastRun"] is None else [explain_call(dataset["name"])]
+        return answer
+
+    def _since(self, dataset: Dataset, table: StateOfTable) -> str | None:
+        if table.state in {"held", "failed", "blocked"}:
+            return format_optional_timestamp(runs.wrong_since(self.reader, self.id))
+        return table.observed_at if table.state == "ok" else dataset["updatedAt"]
+
+    def _why(self, table: StateOfTable) -> str:
+        rows = "It has no rows yet: no Run has been accepted."
+        if table.observed_at is not None:
+            rows = f"Its rows are those that were read at {table.observed_at}."
+        if table.state == "paused":
+            return f"Its owner has paused it, so it is not read by its schedule. {rows}"
+        if table.state == "draft":
+            return rows
+        newest = queries.runs(self.db, self.owner, self.id, _RECENT)
+        error = next((run["error"] for run in newest if run["completedAt"] is not None), None)
+        return f"{error or 'Its last Run was not accepted.'} {rows}"
+
+
+class DatasetAccess(Struct, frozen=True):
+    """The datasets of an owner, or some of them, in a store."""
+
+    database: Database
+    owner: OwnerName
+    zone: str
+    only: frozenset[DatasetId] | None = None
+
+    @classmethod
+    def of(
+        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]
+    ) -> DatasetAccess:
+        """All datasets of an owner, or those of these names. Raises NotFound."""
+        # To read makes no store: a home that is mistyped must not look like an empty one.
+        database.require()
+        chosen = {queries.find_dataset(database, owner, name) for name in names}
+        return cls(database, owner, zone, frozenset(chosen) if names else None)
+
+    @contextmanager
+    def opened(self, given: str) -> Iterator[OpenDataset]:
+        """The dataset of a name. Raises NotFound, which lists what there is."""
+        with self.database.at_one_moment() as moment, moment.reading() as reader:
+            chosen = queries.choose_dataset(given, self._names(reader))
+            yield OpenDataset(moment, reader, self.owner, chosen, self.zone)
+
+    @contextmanager
+    def every(self, after: str) -> Iterator[Iterator[OpenDataset]]:
+        """The datasets whose names come after one, by name."""
+        with self.database.at_one_moment() as moment, moment.reading() as reader:
+            names = sorted((name, key) for key, name in self._names(reader) if name > after)
+            yield (OpenDataset(moment, reader, self.owner, key, self.zone) for _, key in names)
+
+    def _names(self, reader: Reader) -> list[tuple[DatasetId, str]]:
+        return [
+            (key, name)
+            for key, name in datasets.all_names(reader, self.owner)
+            if self.only is None or key in self.only
+        ]
+
+
+def explain_call(dataset: str) -> dict[str, Any]:
+    """The call of a tool that says why a dataset is not as it should be."""
+    return {"tool": "explain_run", "arguments": {"dataset": dataset}}

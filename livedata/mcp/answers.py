@@ -1,0 +1,84 @@
+"""How answers stay small: compact JSON, at most so many bytes, with a mark where a text is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from livedata.messages.controls import escape_controls
+from livedata.model.row import Scalar
+
+Item = TypeVar("Item")
+Answer = dict[str, Any]
+
+LONGEST_ANSWER: Final = 40_000
+"""So many bytes has an answer at most: some clients cut off, or refuse, what is longer."""
+_LONGEST_LIST: Final = 32_000
+"""So many bytes has the list of an answer: the rest is left to what is said about it."""
+LONGEST_CELL: Final = 1_000
+_CELLS: Final = (LONGEST_CELL, 200, 40, 10)
+"""So many characters are shown of a text; fewer where a single row would be too long."""
+_LONGEST_SENTENCE: Final = 600
+
+
+def cut_text(text: str, most: int) -> str:
+    r"""At most `most` characters of a text, with what steers a terminal written out as ``\x1b``.
+
+    The mark of a cut text says how many characters more it has.
+    """
+    start = escape_controls(text[:most])
+    if len(text) <= most and len(start) <= most:
+        return start
+    shown = start[:most]
+    return f"{shown}… [+{max(len(text) - len(shown), 1)} characters]"
+
+
+def cut_cell(value: Scalar, most: int) -> Scalar:
+    """A cell, of a text only its beginning."""
+    return cut_text(value, most) if isinstance(value, str) else value
+
+
+def cut_sentence(text: str | None) -> str | None:
+    """A sentence that may quote a site."""
+    return None if text is None else cut_text(text, _LONGEST_SENTENCE)
+
+
+def compact(answer: object) -> bytes:
+    """An answer as it is sent."""
+    return orjson.dumps(answer)
+
+
+def fit(
+    items: Iterable[Item], render: Callable[[Item, int], object], most: int
+) -> tuple[list[Any], bool]:
+    """At most `most` items as an answer has them, fewer if those are long; and if there are more.
+
+    `render` makes an entry of an item, with so many characters of each text. At least one item is
+    there, if there is any: its texts are cut until it fits.
+    """
+    entries: list[Any] = []
+    room = _LONGEST_LIST
+    for item in items:
+        if len(entries) == most:
+            return entries, True
+        for characters in _CELLS:
+            entry = render(item, characters)
+            size = len(compact(entry)) + 1
+            if size <= room or entries:
+                break
+        if size > room:
+            return entries, True
+        entries.append(entry)
+        room -= size
+    return entries, False
+
+
+def fitting(build: Callable[[int], Answer]) -> Answer:
+    """An answer that is no list, with as many characters of each text as fit."""
+    answers = (build(characters) for characters in _CELLS)
+    return next(
+        (answer for answer in answers if len(compact(answer)) <= LONGEST_ANSWER),
+        build(_CELLS[-1]),
+    )

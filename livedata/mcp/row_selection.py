@@ -1,0 +1,207 @@
+"""Rows of a table: some columns, some rows, an order, a page of them, and where the next begins."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest, nsmallest
+from itertools import islice
+from typing import Final
+
+import orjson
+from msgspec import Struct
+
+from livedata.mcp.access import DatasetAccess, OpenDataset
+from livedata.mcp.answers import LONGEST_CELL, Answer, compact, cut_cell, fit
+from livedata.model.dataset import Column
+from livedata.model.errors import Invalid
+from livedata.model.row import Row, Scalar
+from livedata.services.served_tables import ServedQuery, ServedTable, serve_table
+from livedata.services.shares import check_names
+from livedata.store.shares import Scope
+
+KEY: Final = "rowKey"
+"""The key of a row beside its columns, where no column is it."""
+_LONGEST_RANK: Final = 1_000
+"""By so many characters texts are put in order."""
+Cells = list[Scalar]
+Rank = tuple[bool, bool, float | str]
+
+
+def query_rows(
+    access: DatasetAccess,
+    *,
+    dataset: str,
+    columns: Sequence[str] | None,
+    where: Sequence[str] | None,
+    order: str | None,
+    when: str | None,
+    gone: bool,
+    limit: int,
+    cursor: str | None,
+) -> Answer:
+    """Rows of a table, as many as an answer holds."""
+    with access.opened(dataset) as opened:
+        asked = compact([opened.id.hex(), columns, where, order, when, gone])
+        # The next page is of the moment of the first, whatever was written meanwhile.
+        moment, start = (when, 0) if cursor is None else _read_cursor(cursor, asked)
+
+        def read() -> RowSelection:
+            served = serve(opened, where or (), moment)
+            is_all = not where and not gone and served.through == served.dataset.head
+            total = opened.dataset()["rowCount"] if is_all else None
+            return RowSelection(served, columns or (), gone=gone, total=total)
+
+        page = read()
+        if order is None:
+            rows, more = page.of_site(start, limit)
+        else:
+            sorting = Sorting.read(order, [column["name"] for column in page.readable])
+            numbers = page.first_by(sorting, start + limit + 1)[start:]
+            rows, more = fit(read().numbered(numbers), _cut, limit)
+        return {
+            **opened.about(),
+            "from_websites": True,
+            "through": page.served.through,
+            "columns": page.names,
+            "rows": rows,
+            "total": page.total,
+            "next": _cursor(page.served.through, start + len(rows), asked) if more else None,
+        }
+
+
+def serve(opened: OpenDataset, where: Sequence[str] = (), when: str | None = None) -> ServedTable:
+    """The table of a dataset at a moment, with the rows of which clauses hold."""
+    scope = Scope(opened.owner, opened.id)
+    return serve_table(opened.reader, scope, ServedQuery((), where), when, opened.zone)
+
+
+class Sorting(Struct, frozen=True):
+    """In which order rows are wished: by a column, upwards or downwards."""
+
+    column: str
+    is_descending: bool
+
+    @classmethod
+    def read(cls, order: str, names: Sequence[str]) -> Sorting:
+        """The order of ``COL``, ``COL asc`` or ``COL desc``. Raises Invalid."""
+        # A column may be called "price desc", so a whole name comes first.
+        head, _, direction = order.rpartition(" ")
+        if order not in {KEY, *names} and direction in {"asc", "desc"}:
+            check_names([head], [*names, KEY])
+            return cls(head, direction == "desc")
+        check_names([order], [*names, KEY])
+        return cls(order, is_descending=False)
+
+    def rank(self, cell: Scalar) -> Rank:
+        """Where a cell stands: an empty one last in both directions, texts behind numbers."""
+        if cell is None:
+            return (not self.is_descending, False, 0)
+        if isinstance(cell, str):
+            return (self.is_descending, True, cell[:_LONGEST_RANK].casefold())
+        return (self.is_descending, False, cell)
+
+
+class RowSelection:
+    """The rows that a question is about, and how many they are.
+
+    `total` is known from the beginning if nothing narrows the table, and is counted otherwise.
+    """
+
+    def __init__(
+        self,
+        served: ServedTable,
+        columns: Sequence[str],
+        *,
+        gone: bool = False,
+        total: int | None = None,
+    ) -> None:
+        """The rows with these columns, or with all and what tells rows apart. Raises Invalid."""
+        self.served, self.total = served, total or 0
+        self._gone, self._is_counted = gone, total is None
+        self.readable: Sequence[Column] = served.view.readable
+        self._fields = {column["name"]: column["id"] for column in self.readable}
+        check_names(columns, [*self._fields, KEY])
+        self.names = list(dict.fromkeys(columns)) or self._all_names()
+
+    def rows(self) -> Iterator[Cells]:
+        """The cells of each row, in the order of the site."""
+        return (self._cells(row) for row in self._counted())
+
+    def of_site(self, start: int, limit: int) -> tuple[list[Cells], bool]:
+        """Rows from the one of number `start` on, as many as fit; those behind are counted."""
+        rows = self.rows()
+        page = fit(islice(rows, start, None), _cut, limit)
+        for _ in rows if self._is_counted else ():
+            pass
+        return page
+
+    def first_by(self, sorting: Sorting, end: int) -> list[int]:
+        """The numbers of the first rows in an order."""
+        # Of a row only its rank is held, however many rows there are, and however long they are.
+        ranked = (
+            (sorting.rank(self._cell(row, sorting.column)), number)
+            for number, row in enumerate(self._counted())
+        )
+        if sorting.is_descending:
+            top = nlargest(end, ranked, key=lambda each: (each[0], -each[1]))
+        else:
+            top = nsmallest(end, ranked)
+        return [number for _, number in top]
+
+    def numbered(self, numbers: Sequence[int]) -> Iterable[Cells]:
+        """The rows of these numbers, in this order."""
+        wanted = set(numbers)
+        cells = {
+            number: _cut(cells, LONGEST_CELL)
+            for number, cells in enumerate(islice(self.rows(), max(wanted, default=-1) + 1))
+            if number in wanted
+        }
+        return (cells[number] for number in numbers)
+
+    def _all_names(self) -> list[str]:
+        names = [*self._fields]
+        is_key = sum(column["key"] for column in self.readable) == 1
+        return names if is_key else [KEY, *names]
+
+    def _counted(self) -> Iterator[Row]:
+        for row in self.served.rows(gone=self._gone):
+            self.total += self._is_counted
+            yield row
+
+    def _cells(self, row: Row) -> Cells:
+        return [self._cell(row, name) for name in self.names]
+
+    def _cell(self, row: Row, name: str) -> Scalar:
+        # A row may be older than the last columns.
+        return row["rowKey"] if name == KEY else row["data"].get(self._fields[name])
+
+
+def _cut(cells: Cells, most: int) -> Cells:
+    return [cut_cell(cell, most) for cell in cells]
+
+
+def _digest(asked: bytes) -> str:
+    return hashlib.sha256(asked).hexdigest()[:16]
+
+
+def _cursor(through: int, start: int, asked: bytes) -> str:
+    # No signature: it gives no access to anything, since the question is asked anew.
+    written = orjson.dumps([through, start, _digest(asked)])
+    return urlsafe_b64encode(written).rstrip(b"=").decode()
+
+
+def _read_cursor(cursor: str, asked: bytes) -> tuple[str, int]:
+    try:
+        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
+        through, start, digest = orjson.loads(urlsafe_b64decode(padded))
+        is_sound = isinstance(through, int) and isinstance(start, int) and min(through, start) >= 0
+    except (ValueError, TypeError):
+        is_sound, digest = False, None
+    if not is_sound or digest != _digest(asked):
+        raise Invalid(
+            "cursor is not the next of an answer to this question: ask the same question with the "
+            "cursor of its last answer, or without one to begin anew."
+        )
+    return str(through), start

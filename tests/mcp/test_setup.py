@@ -1,0 +1,76 @@
+"""What a person gives to an agent works there: its settings, and the skill."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from livedata.cli.mcp import CLIENTS as OFFERED
+from livedata.mcp.setup import CLIENTS
+from tests.cli.shell import Shell
+from tests.services.table import Table
+
+
+def commands(client: str, printed: str) -> dict[str, Any]:
+    """The servers that the settings of an agent name."""
+    settings = tomllib.loads(printed) if client == "codex" else json.loads(printed)
+    (servers,) = settings.values()
+    return dict(servers)
+
+
+@pytest.mark.parametrize("client", OFFERED)
+def test_what_is_printed_for_an_agent_starts_the_server_of_this_store(
+    table: Table, tmp_path: Path, client: str
+) -> None:
+    table.store.close()
+    shell = Shell(tmp_path)
+    printed = shell.out("mcp", "--print-config", client, "--datasets", "shop")
+    command = commands(client, printed)["livedata"]
+
+    async def ask() -> Any:
+        server = StdioServerParameters(
+            command=command["command"], args=command["args"], env=command["env"], cwd="/"
+        )
+        async with Client(server) as agent:
+            return await agent.call_tool("list_datasets", {})
+
+    answer = anyio.run(ask).structured_content
+    assert [each["dataset"] for each in answer["datasets"]] == ["shop"]
+
+
+def test_the_agents_that_help_names_are_those_whose_settings_are_known() -> None:
+    assert list(CLIENTS) == list(OFFERED)
+
+
+def test_the_skill_names_commands_and_options_that_are_there(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    text = shell.out("mcp", "--print-skill")
+    assert text.startswith("---\nname: livedata\ndescription: ")
+    rows = [line.split("`")[1::2] for line in text.splitlines() if line.startswith("| ")]
+    named = [command.split() for row in rows for command in row]
+    assert len(named) >= 8
+    for words in named:
+        assert words[0] == "livedata"
+        path = [word for word in words[1:3] if word.islower() and word.isalpha()]
+        help_text = shell.out(*path, "--help")
+        for option in (word for word in words if word.startswith("--")):
+            assert option in help_text, (words, option)
+
+
+def test_settings_of_a_store_that_is_not_there_are_not_printed(tmp_path: Path) -> None:
+    sentence = Shell(tmp_path / "nowhere").error("mcp", "--print-config", "cursor", code=8)
+    assert "There is no store" in sentence or "no store" in sentence
+
+
+def test_a_dataset_that_is_not_there_is_said_before_an_agent_asks(
+    table: Table, tmp_path: Path
+) -> None:
+    table.store.close()
+    sentence = Shell(tmp_path).error("mcp", "--datasets", "shpo")
+    assert "There is no dataset 'shpo'; did you mean 'shop'?" in sentence
