@@ -13,7 +13,7 @@ from livedata.cli.output.streams import print_text
 from livedata.config import load
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.setup import config_for, skill
-from livedata.mcp.tools import READING
+from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
 from livedata.store.database.store import Database
@@ -25,6 +25,7 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 @click.command()
 @click.option("--owner", default=DEFAULT_OWNER, show_default=True, help="Whose datasets.")
 @click.option("--datasets", metavar="D,D,...", default="", help="Only these; else all.")
+@click.option("--write", is_flag=True, help="Also let it look at pages, and make and run datasets.")
 @click.option(
     "--print-config",
     "client",
@@ -35,13 +36,16 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
     "--print-skill", is_flag=True, help="Print a SKILL.md for agents that use the shell, and exit."
 )
 @ended_by_ctrl_c()
-def mcp(owner: str, datasets: str, client: str | None, print_skill: bool) -> None:
+def mcp(owner: str, datasets: str, write: bool, client: str | None, print_skill: bool) -> None:
     """Answer agents about your tables.
 
     By the Model Context Protocol, on stdin and stdout: an agent starts this command itself, and
-    --print-config says how. It reads, and changes nothing.
+    --print-config says how. Without --write it reads, and changes nothing; with it an agent cannot
+    delete or accept anything either.
     """
     names = [name.strip() for name in datasets.split(",") if name.strip()]
+    if write and names:
+        raise click.UsageError("--write makes datasets, which --datasets does not name: give one.")
     if print_skill:
         print_text(skill())
         return
@@ -49,17 +53,18 @@ def mcp(owner: str, datasets: str, client: str | None, print_skill: bool) -> Non
     with closing(Database(settings.database_url)) as database:
         access = DatasetAccess.of(database, owner, settings.timezone, names)
         if client is None:
-            _serve(access)
+            _serve(access, (*READING, *WRITING) if write else READING)
         else:
-            print_text(config_for(client, settings, _options(owner, names)))
+            print_text(config_for(client, settings, _options(owner, names, write=write)))
 
 
-def _options(owner: str, names: Sequence[str]) -> list[str]:
+def _options(owner: str, names: Sequence[str], *, write: bool) -> list[str]:
     options = [] if owner == DEFAULT_OWNER else ["--owner", owner]
+    options += ["--write"] if write else []
     return [*options, "--datasets", ",".join(names)] if names else options
 
 
-def _serve(access: DatasetAccess) -> None:
+def _serve(access: DatasetAccess, tools: Sequence[Tool]) -> None:
     try:
         # Imported here because all of it is an extra, and without it a sentence says how to get it.
         import anyio
@@ -70,4 +75,4 @@ def _serve(access: DatasetAccess) -> None:
             "livedata mcp needs a part of livedata that is not installed.",
             remedies=(Remedy("install_mcp"),),
         ) from error
-    anyio.run(serve_stdio, make_server(access, READING))
+    anyio.run(serve_stdio, make_server(access, tools))

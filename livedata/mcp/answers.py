@@ -21,6 +21,8 @@ LONGEST_CELL: Final = 1_000
 _CELLS: Final = (LONGEST_CELL, 200, 40, 10)
 """So many characters are shown of a text; fewer where a single row would be too long."""
 _LONGEST_SENTENCE: Final = 600
+_LONGEST_NESTED: Final = 50
+"""So many entries of a list are shown that has no cursor."""
 
 
 def cut_text(text: str, most: int) -> str:
@@ -43,6 +45,15 @@ def cut_cell(value: Scalar, most: int) -> Scalar:
 def cut_sentence(text: str | None) -> str | None:
     """A sentence that may quote a site."""
     return None if text is None else cut_text(text, _LONGEST_SENTENCE)
+
+
+def cut_texts(value: Any, most: int) -> Any:
+    """The same value with all of its texts, and as many of the entries of each list, cut."""
+    if isinstance(value, dict):
+        return {name: cut_texts(entry, most) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [cut_texts(entry, most) for entry in value[:_LONGEST_NESTED]]
+    return cut_cell(value, most)
 
 
 def compact(answer: object) -> bytes:

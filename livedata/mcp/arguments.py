@@ -11,7 +11,7 @@ from livedata.messages.request import format_choices, format_value, nearest, sho
 from livedata.model.errors import Invalid
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
 
-Kind = Literal["text", "texts", "number", "flag"]
+Kind = Literal["text", "texts", "number", "flag", "object"]
 MOST_TEXTS: Final = 50
 """So many texts has a list at most: more columns or clauses say nothing more."""
 _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
@@ -19,12 +19,14 @@ _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "texts": {"type": "array", "items": {"type": "string"}},
     "number": {"type": "integer"},
     "flag": {"type": "boolean"},
+    "object": {"type": "object"},
 }
 _NAMED: Final[Mapping[Kind, str]] = {
     "text": "a text",
     "texts": "a list of texts",
     "number": "a whole number",
     "flag": "true or false",
+    "object": "an object",
 }
 
 
@@ -60,6 +62,8 @@ class Argument(Struct, frozen=True):
         match self.kind:
             case "flag" if isinstance(value, bool):
                 return value
+            case "object" if isinstance(value, dict):
+                return value
             case "number" if isinstance(value, int) and not isinstance(value, bool):
                 return self._bounded(value)
             case "text" if isinstance(value, str):
@@ -84,6 +88,11 @@ class Argument(Struct, frozen=True):
             raise Invalid(
                 f"{self.name} has {len(text)} characters; at most {self.longest} are read."
             )
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise Invalid(f"{self.name} holds half a character, which no text has.") from None
         return text
 
 

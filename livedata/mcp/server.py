@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import anyio
 import mcp_types as types
 import orjson
 from anyio.to_thread import run_sync
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -24,6 +26,8 @@ _LOG: Final = logging.getLogger("livedata.mcp")
 _AT_ONCE: Final = 4
 """So many questions are answered at once; others wait, and take no thread."""
 _LONGEST_ERROR: Final = 2_000
+_EVERY: Final = 1
+"""So many seconds are between two reports of progress."""
 _INSTRUCTIONS: Final = (
     "Tables from websites, each accepted only when it was complete, with its history and the quote "
     "behind each cell. Begin with list_datasets. A `state` other than ok means that the rows are "
@@ -39,11 +43,14 @@ def make_server(access: DatasetAccess, tools: Sequence[Tool]) -> Server[Any]:
         return types.ListToolsResult(tools=[_announced(tool) for tool in tools])
 
     async def call_tool(
-        _context: object, params: types.CallToolRequestParams
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        return await run_sync(
-            _answer, access, tools, params.name, params.arguments or {}, limiter=limiter
-        )
+        given = params.arguments or {}
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(_report_progress, context)
+            answer = await run_sync(_answer, access, tools, params.name, given, limiter=limiter)
+            beside.cancel_scope.cancel()
+        return answer
 
     return Server(
         "livedata",
@@ -61,6 +68,15 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
+async def _report_progress(context: ServerRequestContext[Any]) -> None:
+    """Say every few seconds that an answer is being made, to who asked to hear it."""
+    began = time.monotonic()
+    while True:
+        await anyio.sleep(_EVERY)
+        seconds = round(time.monotonic() - began)
+        await context.session.report_progress(seconds, message=f"working for {seconds} s")
+
+
 def _announced(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
@@ -69,7 +85,10 @@ def _announced(tool: Tool) -> types.Tool:
         input_schema=tool.input_schema(),
         output_schema=tool.output_schema(),
         annotations=types.ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+            read_only_hint=not tool.writes,
+            destructive_hint=False,
+            idempotent_hint=not tool.writes,
+            open_world_hint=tool.reads_websites,
         ),
     )
 

@@ -15,6 +15,7 @@ from livedata.mcp.row import get_row
 from livedata.mcp.row_selection import query_rows
 from livedata.mcp.run import explain_run
 from livedata.mcp.tables import describe_dataset, list_datasets
+from livedata.mcp.writing import create_dataset, look_at_page, preview_source, run_dataset
 from livedata.services.moments import LONGEST_WHEN
 
 MOST: Final = 200
@@ -29,6 +30,13 @@ _STATE: Final[Mapping[str, Any]] = {
     "state": {"enum": ["ok", "draft", "paused", "held", "failed", "blocked"]},
     "since": _MAYBE_TEXT,
     "observedAt": _MAYBE_TEXT,
+}
+_RUN: Final[Mapping[str, Any]] = {
+    **_STATE,
+    "run": _MAYBE_TEXT,
+    "status": _TEXT,
+    "sentence": _MAYBE_TEXT,
+    "causes": _OBJECTS,
 }
 _WHERE: Final = (
     "clauses such as 'price < 20', 'title contains lamp', 'note is empty': all must hold."
@@ -49,6 +57,8 @@ class Tool(Struct, frozen=True):
     arguments: Sequence[Argument]
     answer: Callable[..., Answer]
     returns: Mapping[str, Any]
+    writes: bool = False
+    reads_websites: bool = False
 
     def call(self, access: DatasetAccess, given: Mapping[str, object]) -> Answer:
         """The answer to a call. Raises LivedataError, which says what is wrong."""
@@ -147,7 +157,73 @@ READING: Final = (
         "What is `forOwner` only a person may do.",
         (_DATASET, Argument("run", "id of a Run; else the last one.", longest=100)),
         explain_run,
-        {**_STATE, "run": _TEXT, "status": _TEXT, "sentence": _MAYBE_TEXT, "causes": _OBJECTS},
+        _RUN,
     ),
 )
 """The tools that read, in the order in which they are listed."""
+_DECLARATION: Final = Argument(
+    "declaration",
+    "what look_at_page answered, or what a source.toml says.",
+    "object",
+    required=True,
+)
+WRITING: Final = (
+    Tool(
+        "look_at_page",
+        "Look at a page",
+        "Which lists a web page has, and a declaration that reads one of them: to begin a table. "
+        "Nothing is stored. Say what is `unsure` to your person; try the declaration next.",
+        (
+            Argument("url", "the first page of the list.", required=True, longest=2_048),
+            Argument("like", "a text of a record of the list that is meant."),
+            Argument(
+                "list",
+                "number of the list; else the likeliest.",
+                "number",
+                low=1,
+                high=1_000,
+                parameter="number",
+            ),
+        ),
+        look_at_page,
+        {
+            "ready": {"type": "boolean"},
+            "declaration": {"type": ["object", "null"]},
+            "lists": _OBJECTS,
+            "rows": _OBJECTS,
+            "unsure": {"type": "array"},
+        },
+        reads_websites=True,
+    ),
+    Tool(
+        "preview_source",
+        "Preview a source",
+        "What a Run of a declaration would find and say, before a table is made of it. "
+        "It reads the first page, stores nothing and costs nothing.",
+        (_DECLARATION,),
+        preview_source,
+        {"from_websites": {"const": True}},
+        reads_websites=True,
+    ),
+    Tool(
+        "create_dataset",
+        "Create a dataset",
+        "Make a table of a declaration that was tried. It is empty until run_dataset.",
+        (_DECLARATION,),
+        create_dataset,
+        _STATE,
+        writes=True,
+    ),
+    Tool(
+        "run_dataset",
+        "Run a dataset",
+        "Read the website of a table now, all of it: it costs credits, so ask your person first. "
+        "After 20 seconds it answers with the Run's id, and explain_run says later how it ended.",
+        (_DATASET,),
+        run_dataset,
+        _RUN,
+        writes=True,
+        reads_websites=True,
+    ),
+)
+"""The tools of ``--write``, in the order in which they are listed behind the others."""

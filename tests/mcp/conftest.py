@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.server import make_server
-from livedata.mcp.tools import READING
+from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.store.database.store import Store
 from tests.services.table import A, B, C, Table
 
@@ -36,8 +36,11 @@ def table(store: Store) -> Table:
 class Agent:
     """An agent in this process: the official client at the server, without a pipe between."""
 
-    def __init__(self, store: Store, *names: str, owner: str = "local") -> None:
-        self.access = DatasetAccess.of(store, owner, "UTC", names)
+    def __init__(
+        self, store: Store, *names: str, owner: str = "local", tools: Sequence[Tool] = READING
+    ) -> None:
+        self.access, self.tools = DatasetAccess.of(store, owner, "UTC", names), tools
+        self.progress: list[str | None] = []
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The answer of a tool, which is valid and says the same twice."""
@@ -53,10 +56,13 @@ class Agent:
         sentence: str = answer.content[0].text
         return sentence
 
+    async def _hear(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002
+        self.progress.append(message)
+
     def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
         async def call() -> Any:
-            async with Client(make_server(self.access, READING)) as client:
-                return await client.call_tool(tool, arguments)
+            async with Client(make_server(self.access, self.tools)) as client:
+                return await client.call_tool(tool, arguments, progress_callback=self._hear)
 
         return anyio.run(call)
 
@@ -71,7 +77,7 @@ def checked(tool: str, answer: Any) -> dict[str, Any]:
     """The answer in both halves, which are the same and as its tool announces them."""
     body: dict[str, Any] = json.loads(answer.content[0].text)
     assert body == answer.structured_content
-    schema = next(each for each in READING if each.name == tool).output_schema()
+    schema = next(each for each in (*READING, *WRITING) if each.name == tool).output_schema()
     jsonschema_rs.validator_for(schema).validate(body)
     return body
 

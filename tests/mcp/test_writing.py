@@ -1,0 +1,182 @@
+"""Rules 19.7: how an agent makes a table of a page, and what it cannot do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from livedata.mcp import writing
+from livedata.mcp.tools import READING, WRITING
+from livedata.services.audit.check import check_store
+from livedata.store.database.store import Store
+from tests.mcp.conftest import Agent, over_stdio
+from tests.shop import shop, some_items
+from tests.site import Answer, Request, Site
+
+ITEMS = some_items(12)
+
+
+@pytest.fixture
+def writer(store: Store, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """An agent that may write, where the site on loopback may be read."""
+    monkeypatch.setenv("LIVEDATA_HOME", str(tmp_path))
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    site.pages(shop(ITEMS))
+    return Agent(store, tools=(*READING, *WRITING))
+
+
+def looked(writer: Agent, site: Site, **more: Any) -> dict[str, Any]:
+    return writer.ask("look_at_page", url=site.at("/page/1.html"), **more)
+
+
+def test_an_agent_makes_a_table_of_a_page_and_cites_it(writer: Agent, site: Site) -> None:
+    found = looked(writer, site)
+    assert found["ready"] is True
+    assert found["rows"]
+    tried = writer.ask("preview_source", declaration=found["declaration"])
+    assert tried["from_websites"] is True
+    made = writer.ask("create_dataset", declaration=found["declaration"])
+    name = made["dataset"]
+    assert made["state"] == "draft"
+    assert made["try"] == [{"tool": "run_dataset", "arguments": {"dataset": name}}]
+    run = writer.ask("run_dataset", dataset=name)
+    assert (run["status"], run["state"], run["rowDeltas"]["new"]) == ("succeeded", "ok", 12)
+    rows = writer.ask("query_rows", dataset=name, columns=["rowKey"])
+    assert rows["total"] == 12
+    row = writer.ask("get_row", dataset=name, row=rows["rows"][0][0])
+    assert all(cell["page"].startswith(site.at("/")) for cell in row["cells"].values())
+    assert not check_store(writer.access.database).problems
+
+
+def test_who_waits_hears_that_it_is_worked_on(writer: Agent, site: Site) -> None:
+    body = shop(ITEMS)["/page/1.html"]
+
+    def slow(request: Request) -> Answer:
+        request.wait(2)
+        return Answer(body=body)
+
+    site.route("/page/1.html", slow)
+    looked(writer, site)
+    assert writer.progress[:2] == ["working for 1 s", "working for 2 s"]
+
+
+def test_a_run_that_takes_long_is_answered_with_its_id(
+    writer: Agent, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declaration = looked(writer, site)["declaration"]
+    name = writer.ask("create_dataset", declaration=declaration)["dataset"]
+    pages = shop(ITEMS)
+
+    def slow(request: Request) -> Answer:
+        request.wait(3)
+        return Answer(body=pages[request.path])
+
+    monkeypatch.setattr(writing, "_LONGEST_WAIT", 4)
+    for path in pages:
+        site.route(path, slow)
+    answer = writer.ask("run_dataset", dataset=name)
+    assert (answer["status"], answer["state"]) == ("running", "draft")
+    arguments = {"dataset": name, "run": answer["run"]}
+    assert answer["try"] == [{"tool": "explain_run", "arguments": arguments}]
+    until = time.monotonic() + 60
+    while writer.ask("explain_run", **arguments)["status"] == "running":
+        assert time.monotonic() < until
+        time.sleep(0.5)
+    assert writer.ask("explain_run", **arguments)["status"] == "succeeded"
+
+
+def test_what_a_run_says_of_a_site_that_broke_is_answered(writer: Agent, site: Site) -> None:
+    declaration = looked(writer, site)["declaration"]
+    name = writer.ask("create_dataset", declaration=declaration)["dataset"]
+    site.pages({"/page/2.html": "<p>We are moving</p>"})
+    run = writer.ask("run_dataset", dataset=name)
+    assert (run["status"], run["state"]) == ("failed", "failed")
+    assert run["causes"]
+
+
+def changed(declaration: Mapping[str, Any], **source: object) -> dict[str, Any]:
+    return {**declaration, "source": {**declaration["source"], **source}}
+
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    ({"ignoreRobots": True}, "source.ignoreRobots is for the owner to set: leave it out."),
+    ({"proxy": "never"}, "source.proxy is for the owner to set: leave it out."),
+    ({"maxPages": 99}, "source.maxPages must be at most 50, not 99."),
+    ({"headers": {"Cookie": "x"}}, "source.headers"),
+    ({"url": "http://169.254.169.254/latest"}, "169.254.169.254"),
+    ({"url": "file:///etc/passwd"}, "source.url"),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), REFUSED)
+def test_what_an_agent_may_not_declare_is_refused_and_nothing_is_made(
+    writer: Agent, site: Site, source: dict[str, object], sentence: str
+) -> None:
+    declaration = changed(looked(writer, site)["declaration"], **source)
+    hits = len(site.hits)
+    for tool in ("preview_source", "create_dataset"):
+        assert sentence in writer.error(tool, declaration=declaration)
+    assert len(site.hits) == hits
+    assert writer.ask("list_datasets")["datasets"] == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1/",
+        "http://[::1]/",
+        "http://localhost/",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/meta-data",
+        "file:///etc/passwd",
+        "--template",
+        "-o/etc/passwd",
+        "",
+        "\ud800",
+    ],
+)
+def test_nothing_private_is_looked_at_and_no_option_is_smuggled_in(
+    writer: Agent, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str
+) -> None:
+    monkeypatch.delenv("LIVEDATA_ALLOW_HOSTS")
+    before = set(tmp_path.iterdir())
+    sentence = writer.error("look_at_page", url=url)
+    assert "Traceback" not in sentence
+    assert not site.hits
+    made = {path.name for path in {*tmp_path.iterdir()} - before}
+    assert all(name.startswith("livedata.db-") for name in made), made
+
+
+def test_robots_txt_holds_for_agents(writer: Agent, site: Site) -> None:
+    site.pages({"/robots.txt": "User-agent: *\nDisallow: /"})
+    assert "robots" in writer.error("look_at_page", url=site.at("/page/1.html"))
+
+
+def test_a_declaration_of_a_name_that_is_taken_says_so(writer: Agent, site: Site) -> None:
+    declaration = looked(writer, site)["declaration"]
+    writer.ask("create_dataset", declaration=declaration)
+    assert "name" in writer.error("create_dataset", declaration=declaration)
+
+
+@pytest.mark.usefixtures("writer")
+def test_without_write_no_tool_writes(store: Store, tmp_path: Path) -> None:
+    async def names(client: Client) -> list[tuple[str, bool]]:
+        tools = (await client.list_tools()).tools
+        return [
+            (tool.name, bool(tool.annotations and tool.annotations.read_only_hint))
+            for tool in tools
+        ]
+
+    assert [writes for _, writes in over_stdio(tmp_path, "auto", names)] == [True] * 6
+    listed = over_stdio(tmp_path, "auto", names, "--write")
+    assert [name for name, is_read_only in listed if not is_read_only] == [
+        "create_dataset",
+        "run_dataset",
+    ]
+    assert len(listed) == 10
+    assert "dataset" in Agent(store).error("create_dataset", declaration={})
