@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -9,14 +10,14 @@ import click
 
 from livedata.cli.context import DEFAULT_OWNER
 from livedata.cli.fast_start import ended_by_ctrl_c
-from livedata.cli.output.streams import print_text
+from livedata.cli.output.streams import print_message, print_text
 from livedata.config import load
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.setup import config_for, skill
 from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
-from livedata.store.database.store import Database
+from livedata.store.database.store import Database, Store
 
 # Help names them without the module that knows their forms.
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
@@ -50,12 +51,22 @@ def mcp(owner: str, datasets: str, write: bool, client: str | None, print_skill:
         print_text(skill())
         return
     settings = load()
+    tools = (*READING, *WRITING) if write else READING
+    if write:
+        # Who makes tables may begin with none, as `livedata dataset create` does.
+        with closing(Store(settings.database_url)) as store, store.writing():
+            pass
     with closing(Database(settings.database_url)) as database:
         access = DatasetAccess.of(database, owner, settings.timezone, names)
-        if client is None:
-            _serve(access, (*READING, *WRITING) if write else READING)
-        else:
+        if client is not None:
             print_text(config_for(client, settings, _options(owner, names, write=write)))
+            return
+        if sys.stdin.isatty():
+            print_message(
+                "An agent speaks here, so nothing happens at a keyboard: Ctrl-C ends it. "
+                "livedata mcp --print-config claude-code prints what to give to one."
+            )
+        _serve(access, tools)
 
 
 def _options(owner: str, names: Sequence[str], *, write: bool) -> list[str]:

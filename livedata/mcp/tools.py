@@ -199,7 +199,7 @@ WRITING: Final = (
         "preview_source",
         "Preview a source",
         "What a Run of a declaration would find and say, before a table is made of it. "
-        "It reads the first page, stores nothing and costs nothing.",
+        "It reads the first page alone (`complete` says if that is all), stores and costs nothing.",
         (_DECLARATION,),
         preview_source,
         {"from_websites": {"const": True}},

@@ -39,7 +39,7 @@ def test_an_agent_makes_a_table_of_a_page_and_cites_it(writer: Agent, site: Site
     assert found["ready"] is True
     assert found["rows"]
     tried = writer.ask("preview_source", declaration=found["declaration"])
-    assert tried["from_websites"] is True
+    assert (tried["complete"], tried["outcome"], tried["error"]) == (False, "accept", None)
     made = writer.ask("create_dataset", declaration=found["declaration"])
     name = made["dataset"]
     assert made["state"] == "draft"
@@ -51,6 +51,14 @@ def test_an_agent_makes_a_table_of_a_page_and_cites_it(writer: Agent, site: Site
     row = writer.ask("get_row", dataset=name, row=rows["rows"][0][0])
     assert all(cell["page"].startswith(site.at("/")) for cell in row["cells"].values())
     assert not check_store(writer.access.database).problems
+
+
+def test_an_agent_that_makes_tables_begins_with_an_empty_store(tmp_path: Path) -> None:
+    async def ask(client: Client) -> Any:
+        return await client.call_tool("list_datasets", {})
+
+    answer = over_stdio(tmp_path / "new", "auto", ask, "--write")
+    assert answer.structured_content["datasets"] == []
 
 
 def test_who_waits_hears_that_it_is_worked_on(writer: Agent, site: Site) -> None:
