@@ -19,7 +19,7 @@ from tests.databases import POSTGRES, SQLITE, EmptyDatabase, Server, running_ser
 from tests.made import make_store, meet_owner, store_in
 from tests.site import Site
 
-ON_BOTH = frozenset({"api", "browsing", "notices", "python", "runs", "services", "store"})
+ON_BOTH = frozenset({"api", "browsing", "mcp", "notices", "python", "runs", "services", "store"})
 """The rooms whose tests run on every database."""
 
 LEFT_OUT = {

@@ -192,6 +192,8 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "prometheus_client": ("livedata.worker",),
     "mcp": ("livedata.mcp",),
     "mcp_types": ("livedata.mcp",),
+    "starlette": ("livedata.mcp",),
+    "uvicorn": ("livedata.mcp",),
     "apprise": ("livedata.worker.delivery",),
     "pydantic_ai": ("livedata.research.providers.openai",),
     "openai": ("livedata.research.providers.openai",),

@@ -76,11 +76,8 @@ class Server:
     """A server for an application; it listens at `address` as soon as it is created."""
 
     def __init__(self, app: Flask, host: str, port: int) -> None:
-        listening = _listen(host, port)
-        # Asked of the socket: for port 0 the system chooses one.
-        bound_host, bound_port = listening.getsockname()[:2]
-        shown = f"[{bound_host}]" if ":" in bound_host else bound_host
-        self.address = f"http://{shown}:{bound_port}"
+        listening = listen(host, port)
+        self.address = address_of(listening)
         self._stopping = False
         acquaintances = Acquaintances()
         self._server = HttpListener(
@@ -164,7 +161,8 @@ def ending_on_signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """A socket that listens; the option is what chooses the port. Raises LivedataError."""
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = addresses[0]
@@ -172,8 +170,15 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(
-                f"Port {port} of {host} is taken by another program; choose one with --port."
+                f"Port {port} of {host} is taken by another program; choose one with {option}."
             ) from error
         raise LivedataError(f"Cannot listen at {host}:{port}: {error.strerror}.") from error
     except UnicodeError as error:  # a name that no machine can have
         raise LivedataError(f"Cannot listen at {host}:{port}: {host} is no host name.") from error
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address at which a socket listens."""
+    # Asked of the socket: for port 0 the system chooses one.
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -167,6 +167,22 @@ def base_option(command: Callable[..., R]) -> Callable[..., R]:
     )(command)
 
 
+def address_option(name: str, what: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a command an option for the host and port at which it listens."""
+    return click.option(name, metavar="HOST:PORT", callback=_address, help=what)
+
+
+def _address(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is no address; give one such as 127.0.0.1:9090")
+    return host.strip("[]"), int(port)
+
+
 def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     from livedata.config import is_base
 

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
-from livedata.cli.context import DEFAULT_OWNER
+from livedata.api.auth import KeyUsageRecorder, authenticate
+from livedata.api.responses import Unauthenticated
+from livedata.api.server import address_of, ending_on_signals, listen
+from livedata.cli.context import DEFAULT_OWNER, address_option
 from livedata.cli.fast_start import ended_by_ctrl_c
 from livedata.cli.output.streams import print_message, print_text
-from livedata.config import load
+from livedata.config import Settings, load
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.setup import config_for, skill
 from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
+from livedata.rules.network.hosts import hosts
 from livedata.store.database.store import Database, Store
+from livedata.worker.log import configure
+
+if TYPE_CHECKING:
+    from livedata.mcp.http import Admit
 
 # Help names them without the module that knows their forms.
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+
+
+class _Offer(Struct, frozen=True):
+    """What agents are offered: the tools, for all datasets of an owner or for those of some names.
+
+    `owner` is None where each request has a key that says whose they are.
+    """
+
+    owner: str | None
+    names: Sequence[str]
+    write: bool
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools, in their order."""
+        return (*READING, *WRITING) if self.write else READING
+
+    @property
+    def options(self) -> list[str]:
+        """What asks a command for the same."""
+        options = [] if self.owner in {None, DEFAULT_OWNER} else ["--owner", str(self.owner)]
+        options += ["--write"] if self.write else []
+        return [*options, "--datasets", ",".join(self.names)] if self.names else options
 
 
 @click.command()
 @click.option("--owner", default=DEFAULT_OWNER, show_default=True, help="Whose datasets.")
 @click.option("--datasets", metavar="D,D,...", default="", help="Only these; else all.")
 @click.option("--write", is_flag=True, help="Also let it look at pages, and make and run datasets.")
+@address_option(
+    "--http", "Answer at this address instead, whoever has a key; port 0 takes a free one."
+)
 @click.option(
     "--print-config",
     "client",
@@ -36,13 +72,23 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 @click.option(
     "--print-skill", is_flag=True, help="Print a SKILL.md for agents that use the shell, and exit."
 )
+@click.pass_context
 @ended_by_ctrl_c()
-def mcp(owner: str, datasets: str, write: bool, client: str | None, print_skill: bool) -> None:
+def mcp(
+    context: click.Context,
+    owner: str,
+    datasets: str,
+    write: bool,
+    http: tuple[str, int] | None,
+    client: str | None,
+    print_skill: bool,
+) -> None:
     """Answer agents about your tables.
 
     By the Model Context Protocol, on stdin and stdout: an agent starts this command itself, and
     --print-config says how. Without --write it reads, and changes nothing; with it an agent cannot
-    delete or accept anything either.
+    delete or accept anything either. With --http agents elsewhere ask at /mcp, each with a key of
+    `livedata key create` and about the datasets of its owner.
     """
     names = [name.strip() for name in datasets.split(",") if name.strip()]
     if write and names:
@@ -51,39 +97,86 @@ def mcp(owner: str, datasets: str, write: bool, client: str | None, print_skill:
         print_text(skill())
         return
     settings = load()
-    tools = (*READING, *WRITING) if write else READING
     if write:
         # Who makes tables may begin with none, as `livedata dataset create` does.
         with closing(Store(settings.database_url)) as store, store.writing():
             pass
+    if http is None:
+        _serve_stdio(settings, _Offer(owner, names, write), client)
+        return
+    if client is not None:
+        raise click.UsageError("--print-config is about an agent here: leave --http out.")
+    if context.get_parameter_source("owner") is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError(
+            "--owner says nothing with --http: the key of each request says whose datasets it is "
+            "about."
+        )
+    _serve_http(settings, http, _Offer(None, names, write))
+
+
+def _serve_stdio(settings: Settings, offer: _Offer, client: str | None) -> None:
     with closing(Database(settings.database_url)) as database:
-        access = DatasetAccess.of(database, owner, settings.timezone, names)
+        owner = offer.owner or DEFAULT_OWNER
+        access = DatasetAccess.of(database, owner, settings.timezone, offer.names)
         if client is not None:
-            print_text(config_for(client, settings, _options(owner, names, write=write)))
+            print_text(config_for(client, settings, offer.options))
             return
+        with _needing_mcp():
+            import anyio
+
+            from livedata.mcp.server import make_server, serve_stdio
         if sys.stdin.isatty():
             print_message(
                 "An agent speaks here, so nothing happens at a keyboard: Ctrl-C ends it. "
                 "livedata mcp --print-config claude-code prints what to give to one."
             )
-        _serve(access, tools)
+        anyio.run(serve_stdio, make_server(access, offer.tools))
 
 
-def _options(owner: str, names: Sequence[str], *, write: bool) -> list[str]:
-    options = [] if owner == DEFAULT_OWNER else ["--owner", owner]
-    options += ["--write"] if write else []
-    return [*options, "--datasets", ",".join(names)] if names else options
-
-
-def _serve(access: DatasetAccess, tools: Sequence[Tool]) -> None:
-    try:
-        # Imported here because all of it is an extra, and without it a sentence says how to get it.
+def _serve_http(settings: Settings, address: tuple[str, int], offer: _Offer) -> None:
+    with _needing_mcp():
         import anyio
 
-        from livedata.mcp.server import make_server, serve_stdio
+        from livedata.mcp.http import PATH, AgentEndpoint, AgentServer
+    configure(settings, as_json=False)
+    with (
+        closing(Store(settings.database_url)) as store,
+        closing(KeyUsageRecorder(store)) as usage,
+    ):
+        # Keys are in a store: one without any would refuse everybody, and say nothing here.
+        store.require()
+        known = hosts(address[0], settings.public_url, settings.hosts)
+        admit = _admitting(store, usage, settings, offer.names)
+        endpoint = AgentEndpoint(admit, known, settings.public_url, offer.tools)
+        with closing(listen(*address, "--http")) as listening:
+            server = AgentServer(endpoint, listening)
+            with ending_on_signals(server.stop):
+                print_message(f"livedata answers agents at {address_of(listening)}{PATH}")
+                anyio.run(server.run)
+
+
+def _admitting(
+    store: Store, usage: KeyUsageRecorder, settings: Settings, names: Sequence[str]
+) -> Admit:
+    def admit(header: str | None) -> DatasetAccess | None:
+        # Asked of the store each time: a key that is revoked opens nothing from then on.
+        try:
+            caller = authenticate(store, header)
+        except Unauthenticated:
+            return None
+        usage.note(caller)
+        return DatasetAccess.of_those_there(store, caller.owner, settings.timezone, names)
+
+    return admit
+
+
+@contextmanager
+def _needing_mcp() -> Iterator[None]:
+    try:
+        # All of it is an extra, and without it a sentence says how to get it.
+        yield
     except ImportError as error:
         raise LivedataError(
             "livedata mcp needs a part of livedata that is not installed.",
             remedies=(Remedy("install_mcp"),),
         ) from error
-    anyio.run(serve_stdio, make_server(access, tools))

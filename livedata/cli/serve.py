@@ -13,6 +13,7 @@ import click
 from livedata import config
 from livedata.api import close_app, create_app
 from livedata.api.server import Server, ending_on_signals
+from livedata.cli.context import address_option
 from livedata.cli.exit_codes import exit_code
 from livedata.cli.fast_start import ended_by_ctrl_c
 from livedata.cli.output.streams import print_message
@@ -61,25 +62,11 @@ def worker_options(command: Callable[..., None]) -> Callable[..., None]:
     return crawlers(no_schedules(command))
 
 
-def _address(
-    _context: click.Context, _option: click.Parameter, value: str | None
-) -> tuple[str, int] | None:
-    if value is None:
-        return None
-    host, _, port = value.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise click.BadParameter(f"{value!r} is no address; give one such as 127.0.0.1:9090")
-    return host.strip("[]"), int(port)
-
-
 def metrics_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command ``--metrics``."""
-    return click.option(
-        "--metrics",
-        metavar="HOST:PORT",
-        callback=_address,
-        help="Serve metrics for Prometheus at this address, too.",
-    )(command)
+    return address_option("--metrics", "Serve metrics for Prometheus at this address, too.")(
+        command
+    )
 
 
 def log_option(command: Callable[..., None]) -> Callable[..., None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
 
 from livedata.mcp.answers import Answer, cut_sentence
 from livedata.model.dataset import Dataset
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, OwnerName, format_optional_timestamp
 from livedata.services import queries
 from livedata.services.served_tables import StateOfTable, state_of_table
@@ -87,6 +88,18 @@ class DatasetAccess(Struct, frozen=True):
         # To read makes no store: a home that is mistyped must not look like an empty one.
         database.require()
         chosen = {queries.find_dataset(database, owner, name) for name in names}
+        return cls(database, owner, zone, frozenset(chosen) if names else None)
+
+    @classmethod
+    def of_those_there(
+        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]
+    ) -> DatasetAccess:
+        """All datasets of an owner, or those of these names that this owner has."""
+        chosen: set[DatasetId] = set()
+        for name in names:
+            # The names are for all owners, and must not tell one of them what another has.
+            with suppress(NotFound):
+                chosen.add(queries.find_dataset(database, owner, name))
         return cls(database, owner, zone, frozenset(chosen) if names else None)
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -14,6 +14,7 @@ from anyio.to_thread import run_sync
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from msgspec import Struct
 
 from livedata import __version__
 from livedata.mcp.access import DatasetAccess
@@ -22,8 +23,11 @@ from livedata.mcp.tools import Tool
 from livedata.messages.request import nearest, shortened
 from livedata.model.errors import LivedataError, NotFound
 
+AgentRequest = ServerRequestContext[Any, Any]
+"""A request as the SDK hands it over."""
+
 _LOG: Final = logging.getLogger("livedata.mcp")
-_AT_ONCE: Final = 4
+AT_ONCE: Final = 4
 """So many questions are answered at once; others wait, and take no thread."""
 _LONGEST_ERROR: Final = 2_000
 _EVERY: Final = 1
@@ -35,20 +39,42 @@ _INSTRUCTIONS: Final = (
 )
 
 
-def make_server(access: DatasetAccess, tools: Sequence[Tool]) -> Server[Any]:
-    """A server that answers with these tools, in this order."""
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
+class AgentCall(Struct, frozen=True):
+    """A call of a tool, and the datasets that it may be about."""
 
-    async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
+    access: DatasetAccess
+    name: str
+    given: Mapping[str, object]
+
+
+def make_server(access: DatasetAccess, tools: Sequence[Tool]) -> Server[Any]:
+    """A server that answers about an owner's datasets with these tools, in this order."""
+    return make_shared_server(
+        lambda _asked: access, tools, anyio.CapacityLimiter(AT_ONCE), lambda error: error.message
+    )
+
+
+def make_shared_server(
+    access_of: Callable[[AgentRequest], DatasetAccess],
+    tools: Sequence[Tool],
+    limiter: anyio.CapacityLimiter,
+    tell: Callable[[LivedataError], str],
+) -> Server[Any]:
+    """The same for several owners: each request says whose datasets it is about.
+
+    Questions take a thread of the limiter, and `tell` has the sentence for what went wrong.
+    """
+
+    async def list_tools(_asked: object, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_announced(tool) for tool in tools])
 
     async def call_tool(
-        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+        asked: AgentRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        given = params.arguments or {}
+        call = AgentCall(access_of(asked), params.name, params.arguments or {})
         async with anyio.create_task_group() as beside:
-            beside.start_soon(_report_progress, context)
-            answer = await run_sync(_answer, access, tools, params.name, given, limiter=limiter)
+            beside.start_soon(_report_progress, asked)
+            answer = await run_sync(_answer, call, tools, tell, limiter=limiter)
             beside.cancel_scope.cancel()
         return answer
 
@@ -68,13 +94,13 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _report_progress(context: ServerRequestContext[Any]) -> None:
-    """Say every few seconds that an answer is being made, to who asked to hear it."""
+async def _report_progress(asked: AgentRequest) -> None:
+    """Say each second that an answer is being made, to who asked to hear it."""
     began = time.monotonic()
     while True:
         await anyio.sleep(_EVERY)
         seconds = round(time.monotonic() - began)
-        await context.session.report_progress(seconds, message=f"working for {seconds} s")
+        await asked.session.report_progress(seconds, message=f"working for {seconds} s")
 
 
 def _announced(tool: Tool) -> types.Tool:
@@ -94,18 +120,18 @@ def _announced(tool: Tool) -> types.Tool:
 
 
 def _answer(
-    access: DatasetAccess, tools: Sequence[Tool], name: str, given: Mapping[str, object]
+    call: AgentCall, tools: Sequence[Tool], tell: Callable[[LivedataError], str]
 ) -> types.CallToolResult:
     try:
-        answer = compact(_named(tools, name).call(access, given))
+        answer = compact(_named(tools, call.name).call(call.access, call.given))
     except LivedataError as error:
-        return _error(error.message)
+        return _error(tell(error))
     except Exception as error:  # noqa: BLE001  (an agent waits for an answer to each call)
-        _LOG.exception("The tool %s failed", name)
+        _LOG.exception("The tool %s failed", shortened(call.name))
         try:
-            access.database.raise_damage(error)
+            call.access.database.raise_damage(error)
         except LivedataError as damage:
-            return _error(damage.message)
+            return _error(tell(damage))
         return _error("livedata failed here; the log of livedata mcp, on its stderr, says where.")
     # Some clients show the model one half, some the other: both say the same.
     return types.CallToolResult(

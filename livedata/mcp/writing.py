@@ -70,14 +70,14 @@ def look_at_page(
         raise LivedataError(cut_text(looked["error"], 600))
     if len(compact(declaration)) > LONGEST_ANSWER // 2:
         raise LivedataError("The declaration of this list is too long for an answer; use a shell.")
-    found = {name: looked[name] for name in ("lists", "rows", "unsure", "error")}
+    shown = {name: looked[name] for name in ("lists", "rows", "unsure", "error")}
     # A declaration is used as it stands, so nothing in it is cut.
     return fitting(
         lambda most: {
             "from_websites": True,
             "ready": looked["ready"],
             "declaration": declaration,
-            **cut_texts(found, most),
+            **cut_texts(shown, most),
         }
     )
 
