@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from livedata.mcp.answers import Answer, cut_sentence
+from livedata.messages.controls import escape_controls
 from livedata.model.dataset import Dataset
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, OwnerName, format_optional_timestamp
@@ -18,17 +19,23 @@ from livedata.store import datasets, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
-_RECENT = 20
+LONGEST_NAME: Final = 120 * len(r"\u202e")
+"""In characters: that of a dataset, with each of them written out."""
+_RECENT: Final = 20
 """Among so many Runs is the last one that has ended: a dataset has one open Run at most."""
 
 
 class OpenDataset(Struct, frozen=True):
-    """A dataset as one read transaction sees it: all that an answer says of it agrees."""
+    """A dataset as one read transaction sees it: all that an answer says of it agrees.
+
+    `name` is what answers call it: what steers a terminal is written out in it.
+    """
 
     db: Database
     reader: Reader
     owner: OwnerName
     id: DatasetId
+    name: str
     zone: str
 
     def dataset(self) -> Dataset:
@@ -43,7 +50,7 @@ class OpenDataset(Struct, frozen=True):
         """
         dataset, table = self.dataset(), state_of_table(self.reader, self.id)
         answer: Answer = {
-            "dataset": dataset["name"],
+            "dataset": self.name,
             "state": table.state,
             "since": self._since(dataset, table),
             "observedAt": table.observed_at,
@@ -51,7 +58,7 @@ class OpenDataset(Struct, frozen=True):
         if table.state == "ok":
             return answer
         answer["why"] = cut_sentence(self._why(table))
-        answer["try"] = [] if dataset["lastRun"] is None else [explain_call(dataset["name"])]
+        answer["try"] = [] if dataset["lastRun"] is None else [explain_call(self.name)]
         return answer
 
     def _since(self, dataset: Dataset, table: StateOfTable) -> str | None:
@@ -106,19 +113,22 @@ class DatasetAccess(Struct, frozen=True):
     def opened(self, given: str) -> Iterator[OpenDataset]:
         """The dataset of a name. Raises NotFound, which lists what there is."""
         with self.database.at_one_moment() as moment, moment.reading() as reader:
-            chosen = queries.choose_dataset(given, self._names(reader))
-            yield OpenDataset(moment, reader, self.owner, chosen, self.zone)
+            names = self._names(reader)
+            chosen = queries.choose_dataset(escape_controls(given), names)
+            yield OpenDataset(moment, reader, self.owner, chosen, dict(names)[chosen], self.zone)
 
     @contextmanager
     def every(self, after: str) -> Iterator[Iterator[OpenDataset]]:
         """The datasets whose names come after one, by name."""
         with self.database.at_one_moment() as moment, moment.reading() as reader:
             names = sorted((name, key) for key, name in self._names(reader) if name > after)
-            yield (OpenDataset(moment, reader, self.owner, key, self.zone) for _, key in names)
+            yield (
+                OpenDataset(moment, reader, self.owner, key, name, self.zone) for name, key in names
+            )
 
     def _names(self, reader: Reader) -> list[tuple[DatasetId, str]]:
         return [
-            (key, name)
+            (key, escape_controls(name))
             for key, name in datasets.all_names(reader, self.owner)
             if self.only is None or key in self.only
         ]

@@ -15,8 +15,10 @@ Answer = dict[str, Any]
 
 LONGEST_ANSWER: Final = 40_000
 """So many bytes has an answer at most: some clients cut off, or refuse, what is longer."""
-_LONGEST_LIST: Final = 32_000
+_LONGEST_LIST: Final = 30_000
 """So many bytes has the list of an answer: the rest is left to what is said about it."""
+_LONGEST_OBJECT: Final = 25_000
+"""So many bytes has an answer of cells: a list stands behind them."""
 LONGEST_CELL: Final = 1_000
 _CELLS: Final = (LONGEST_CELL, 200, 40, 10)
 """So many characters are shown of a text; fewer where a single row would be too long."""
@@ -42,9 +44,9 @@ def cut_cell(value: Scalar, most: int) -> Scalar:
     return cut_text(value, most) if isinstance(value, str) else value
 
 
-def cut_sentence(text: str | None) -> str | None:
+def cut_sentence(text: str | None, most: int = _LONGEST_SENTENCE) -> str | None:
     """A sentence that may quote a site."""
-    return None if text is None else cut_text(text, _LONGEST_SENTENCE)
+    return None if text is None else cut_text(text, min(most, _LONGEST_SENTENCE))
 
 
 def cut_texts(value: Any, most: int) -> Any:
@@ -62,15 +64,17 @@ def compact(answer: object) -> bytes:
 
 
 def fit(
-    items: Iterable[Item], render: Callable[[Item, int], object], most: int
+    items: Iterable[Item],
+    render: Callable[[Item, int], object],
+    most: int,
+    room: int = _LONGEST_LIST,
 ) -> tuple[list[Any], bool]:
-    """At most `most` items as an answer has them, fewer if those are long; and if there are more.
+    """At most `most` items as an answer has them, in `room` bytes; and whether there are more.
 
     `render` makes an entry of an item, with so many characters of each text. At least one item is
     there, if there is any: its texts are cut until it fits.
     """
     entries: list[Any] = []
-    room = _LONGEST_LIST
     for item in items:
         if len(entries) == most:
             return entries, True
@@ -88,8 +92,8 @@ def fit(
 
 def fitting(build: Callable[[int], Answer]) -> Answer:
     """An answer that is no list, with as many characters of each text as fit."""
-    answers = (build(characters) for characters in _CELLS)
-    return next(
-        (answer for answer in answers if len(compact(answer)) <= LONGEST_ANSWER),
-        build(_CELLS[-1]),
-    )
+    for characters in _CELLS:
+        answer = build(characters)
+        if len(compact(answer)) <= _LONGEST_OBJECT:
+            break
+    return answer

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
 from livedata.mcp.answers import Answer, cut_cell, cut_text, fit
+from livedata.messages.request import format_value
 from livedata.model.errors import Invalid
 from livedata.rules.conditions.parsing import parse_when
 from livedata.services.conditions import RevisionMatcher
@@ -27,7 +28,9 @@ def list_changes(
     with access.opened(dataset) as opened:
         ref = datasets.ref(opened.reader, opened.owner, opened.id)
         if after > ref.head:
-            raise Invalid(f"after {after} is past the last sequence, which is {ref.head}.")
+            raise Invalid(
+                f"after {format_value(after)} is past the last sequence, which is {ref.head}."
+            )
         end = min(ref.head, after + _LOOKED_AT)
         names = ChangesByName.of(opened.reader, opened.id)
         columns = ref.fields.columns

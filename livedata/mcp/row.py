@@ -6,24 +6,37 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
-from livedata.mcp.answers import Answer, cut_cell, cut_text, fitting
+from livedata.mcp.answers import (
+    LONGEST_ANSWER,
+    LONGEST_CELL,
+    Answer,
+    compact,
+    cut_cell,
+    cut_text,
+    fit,
+    fitting,
+)
 from livedata.mcp.changes import named_change
 from livedata.model.dataset import Column
+from livedata.model.errors import NotFound
 from livedata.model.ids import RowId
 from livedata.model.row import EvidenceRef, RowDetail
 from livedata.services import feed, queries
 from livedata.services.notices.changes_by_name import ChangesByName
 from livedata.store import feed as feed_store
+from livedata.store import rows
 
 _CHANGES: Final = 20
 _MOST_CHANGED: Final = 8
 """So many texts of a change beside those of its row: changes are shorter than the cells."""
+_BESIDE: Final = 100
+"""So many bytes has what stands around the changes."""
 
 
 def get_row(access: DatasetAccess, *, dataset: str, row: str) -> Answer:
     """A row with its evidence and its last changes."""
     with access.opened(dataset) as opened:
-        row_id = queries.find_row(opened.db, opened.owner, opened.id, row)
+        row_id = _find(opened, row)
         detail = queries.row(opened.db, opened.owner, opened.id, row_id)
         columns = opened.dataset()["columns"]
         changes = _last_changes(opened, row_id)
@@ -37,10 +50,29 @@ def get_row(access: DatasetAccess, *, dataset: str, row: str) -> Answer:
             "presence": detail["presence"],
             "status": detail["status"],
             "cells": {column["name"]: _cell(detail, column, most) for column in columns},
-            "changes": [named_change(line, max(most // _MOST_CHANGED, 10)) for line in changes],
         }
 
-    return fitting(build)
+    answer = fitting(build)
+    room = LONGEST_ANSWER - len(compact(answer)) - _BESIDE
+    # The newest ones first, since those are there for sure.
+    told, _ = fit(reversed(changes), _change, _CHANGES, room)
+    return {**answer, "changes": told[::-1]}
+
+
+def _find(opened: OpenDataset, given: str) -> RowId:
+    """The row of a key, also as answers show it: cut, or with characters that are written out."""
+    try:
+        return queries.find_row(opened.db, opened.owner, opened.id, given)
+    except NotFound:
+        every = rows.keys(opened.reader, opened.id, given)
+        shown = [row for row, key in every if cut_text(key, LONGEST_CELL) == given]
+        if len(shown) != 1:
+            raise
+        return shown[0]
+
+
+def _change(line: Mapping[str, Any], most: int) -> Answer:
+    return named_change(line, max(most // _MOST_CHANGED, 10))
 
 
 def _last_changes(opened: OpenDataset, row: RowId) -> list[dict[str, Any]]:

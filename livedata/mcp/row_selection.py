@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest, nsmallest
 from itertools import islice
 from typing import Final
@@ -25,8 +25,14 @@ KEY: Final = "rowKey"
 """The key of a row beside its columns, where no column is it."""
 _LONGEST_RANK: Final = 1_000
 """By so many characters texts are put in order."""
+_NO_CURSOR: Final = (
+    "cursor is not the next of an answer to this question: ask the same question with the "
+    "cursor of its last answer, or without one to begin anew."
+)
 Cells = list[Scalar]
 Rank = tuple[bool, bool, float | str]
+Place = tuple[Rank, int]
+"""The rank of a row and, for rows of one rank, its number: below 0 where the order descends."""
 
 
 def query_rows(
@@ -56,10 +62,9 @@ def query_rows(
         page = read()
         if order is None:
             rows, more = page.of_site(start, limit)
+            end = start + len(rows)
         else:
-            sorting = Sorting.read(order, [column["name"] for column in page.readable])
-            numbers = page.first_by(sorting, start + limit + 1)[start:]
-            rows, more = fit(read().numbered(numbers), _cut, limit)
+            rows, more, end = _in_order(page, read, order, start, limit)
         return {
             **opened.about(),
             "from_websites": True,
@@ -67,8 +72,19 @@ def query_rows(
             "columns": page.names,
             "rows": rows,
             "total": page.total,
-            "next": _cursor(page.served.through, start + len(rows), asked) if more else None,
+            "next": _cursor(page.served.through, end, asked) if more else None,
         }
+
+
+def _in_order(
+    page: RowSelection, read: Callable[[], RowSelection], order: str, start: int, limit: int
+) -> tuple[list[Cells], bool, int]:
+    """Rows in an order, as many as fit, whether there are more, and where the next page begins."""
+    sorting = Sorting.read(order, [column["name"] for column in page.readable])
+    # Where the page before ended is a row and no count, so that no other one is held.
+    numbers = page.next_by(sorting, _last(read, sorting, start), limit + 1)
+    rows, more = fit(read().numbered(numbers), _cut, limit)
+    return rows, more, numbers[len(rows) - 1] + 1 if rows else start
 
 
 def serve(opened: OpenDataset, where: Sequence[str] = (), when: str | None = None) -> ServedTable:
@@ -137,18 +153,24 @@ class RowSelection:
             pass
         return page
 
-    def first_by(self, sorting: Sorting, end: int) -> list[int]:
-        """The numbers of the first rows in an order."""
-        # Of a row only its rank is held, however many rows there are, and however long they are.
-        ranked = (
-            (sorting.rank(self._cell(row, sorting.column)), number)
-            for number, row in enumerate(self._counted())
-        )
+    def place_of(self, sorting: Sorting, number: int) -> Place | None:
+        """Where the row of a number stands in an order; None if there is no such row."""
+        return next(islice(self._places(sorting), number, None), None)
+
+    def next_by(self, sorting: Sorting, last: Place | None, most: int) -> list[int]:
+        """The numbers of the first rows in an order, behind the one that stands at `last`."""
+        # Of these rows only the places are held, however many rows there are.
+        places = self._places(sorting)
         if sorting.is_descending:
-            top = nlargest(end, ranked, key=lambda each: (each[0], -each[1]))
+            top = nlargest(most, (place for place in places if last is None or place < last))
         else:
-            top = nsmallest(end, ranked)
-        return [number for _, number in top]
+            top = nsmallest(most, (place for place in places if last is None or place > last))
+        return [abs(number) for _, number in top]
+
+    def _places(self, sorting: Sorting) -> Iterator[Place]:
+        for number, row in enumerate(self._counted()):
+            rank = sorting.rank(self._cell(row, sorting.column))
+            yield rank, -number if sorting.is_descending else number
 
     def numbered(self, numbers: Sequence[int]) -> Iterable[Cells]:
         """The rows of these numbers, in this order."""
@@ -178,6 +200,14 @@ class RowSelection:
         return row["rowKey"] if name == KEY else row["data"].get(self._fields[name])
 
 
+def _last(read: Callable[[], RowSelection], sorting: Sorting, start: int) -> Place | None:
+    """Where the row before `start` stands in an order; None for the first page."""
+    place = read().place_of(sorting, start - 1) if start else None
+    if start and place is None:
+        raise Invalid(_NO_CURSOR)
+    return place
+
+
 def _cut(cells: Cells, most: int) -> Cells:
     return [cut_cell(cell, most) for cell in cells]
 
@@ -196,12 +226,9 @@ def _read_cursor(cursor: str, asked: bytes) -> tuple[str, int]:
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
         through, start, digest = orjson.loads(urlsafe_b64decode(padded))
-        is_sound = isinstance(through, int) and isinstance(start, int) and min(through, start) >= 0
+        is_sound = all(type(part) is int and 0 <= part < 2**63 for part in (through, start))
     except (ValueError, TypeError):
         is_sound, digest = False, None
     if not is_sound or digest != _digest(asked):
-        raise Invalid(
-            "cursor is not the next of an answer to this question: ask the same question with the "
-            "cursor of its last answer, or without one to begin anew."
-        )
+        raise Invalid(_NO_CURSOR)
     return str(through), start

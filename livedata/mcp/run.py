@@ -6,13 +6,14 @@ from typing import Final
 
 from livedata.hints import Subject, hints
 from livedata.mcp.access import DatasetAccess, OpenDataset
-from livedata.mcp.answers import Answer, cut_sentence, cut_text
+from livedata.mcp.answers import Answer, cut_sentence, cut_text, fitting
 from livedata.messages.render import sentence
 from livedata.model.errors import NotFound
-from livedata.model.ids import RunId, format_uuid
+from livedata.model.ids import RunId, matches_either_end, raw_id
 from livedata.model.problem import Problem
 from livedata.services import explanation, queries
 from livedata.services.run_view import viewing
+from livedata.store import runs
 
 _CAUSES: Final = 5
 _FACTS: Final = 5
@@ -29,27 +30,38 @@ def explain_run(access: DatasetAccess, *, dataset: str, run: str | None) -> Answ
     subject = Subject(opened.owner, explained.dataset, explained.run)
     causes = explained.causes[:_CAUSES]
     commands = [hint for cause in causes for hint in hints(cause.remedies, subject)]
-    return {
-        **about,
-        "from_websites": True,
-        "run": explained.run,
-        "status": explained.status,
-        "endedAt": ended,
-        "sentence": cut_sentence(explained.error),
-        "causes": [_cause(cause) for cause in causes],
-        "forOwner": [cut_text(command, 400) for command in dict.fromkeys(commands)],
-    }
+
+    def build(most: int) -> Answer:
+        return {
+            **about,
+            "from_websites": True,
+            "run": explained.run,
+            "status": explained.status,
+            "endedAt": ended,
+            "sentence": cut_sentence(explained.error),
+            "causes": [_cause(cause, most) for cause in causes],
+            "forOwner": [cut_text(command, 400) for command in dict.fromkeys(commands)],
+        }
+
+    return fitting(build)
 
 
 def _find(opened: OpenDataset, given: str | None) -> RunId:
-    name = opened.dataset()["name"]
-    run = queries.find_run(opened.db, opened.owner, name if given is None else given)
-    ours = queries.run(opened.db, opened.owner, run)["datasetId"]
-    if ours != format_uuid(opened.id):
-        raise NotFound(f"{name!r} has no Run {given!r}; leave run out for its last one.")
-    return run
+    if given is None:
+        newest = queries.runs(opened.db, opened.owner, opened.id, 1)
+        if not newest:
+            raise NotFound(f"{opened.name!r} has had no Run yet.")
+        return RunId(raw_id(newest[0]["id"]))
+    # Only of this dataset: of others an agent is not even told that they are there.
+    every = runs.of_dataset(opened.reader, opened.id)
+    matches = [run for run in every if matches_either_end(given, run)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotFound(f"{given!r} is the beginning of {len(matches)} Run ids; write more of it.")
+    raise NotFound(f"{opened.name!r} has no Run {given!r}; leave run out for its last one.")
 
 
-def _cause(cause: Problem) -> Answer:
-    facts = [sentence(fact) for fact in cause.evidence[:_FACTS]]
-    return {"message": cut_sentence(sentence(cause)), "evidence": [*map(cut_sentence, facts)]}
+def _cause(cause: Problem, most: int) -> Answer:
+    facts = [cut_sentence(sentence(fact), most) for fact in cause.evidence[:_FACTS]]
+    return {"message": cut_sentence(sentence(cause), most), "evidence": facts}

@@ -19,6 +19,7 @@ from msgspec import Struct
 from livedata import __version__
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.answers import compact, cut_text
+from livedata.mcp.flow import few_at_once
 from livedata.mcp.tools import Tool
 from livedata.messages.request import nearest, shortened
 from livedata.model.errors import LivedataError, NotFound
@@ -90,8 +91,11 @@ def make_shared_server(
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Answer on stdin and stdout until stdin ends."""
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    async with (
+        stdio_server() as (incoming, outgoing),
+        few_at_once(incoming, outgoing) as (questions, answers),
+    ):
+        await server.run(questions, answers, server.create_initialization_options())
 
 
 async def _report_progress(asked: AgentRequest) -> None:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
-from livedata.mcp.answers import Answer, compact, cut_text, fit
+from livedata.mcp.answers import Answer, compact, cut_text, fit, fitting
 from livedata.mcp.row_selection import RowSelection, serve
 from livedata.model.dataset import Column
 from livedata.services import queries
@@ -31,7 +31,7 @@ def list_datasets(access: DatasetAccess, *, cursor: str | None) -> Answer:
 def _entry(opened: OpenDataset, most: int) -> Answer:
     dataset = opened.dataset()
     names = [column["name"] for column in dataset["columns"]]
-    entry = {**opened.about(), "rows": dataset["rowCount"], "columns": names}
+    entry: Answer = {**opened.about(), "rows": dataset["rowCount"], "columns": names}
     if dataset["question"]:
         entry["question"] = cut_text(dataset["question"], min(most, _SHORT))
     return entry
@@ -45,27 +45,29 @@ def describe_dataset(access: DatasetAccess, *, dataset: str) -> Answer:
         lengths = [len(compact(cells)) for cells in islice(page.rows(), _SAMPLE)]
         average = sum(lengths) / len(lengths) if lengths else 0
         source: Any = queries.source(opened.db, opened.owner, opened.id)["source"]
-        return {
+        about: Answer = {
             **opened.about(),
             "from_websites": True,
             "question": table["question"] and cut_text(table["question"], _SHORT),
             "site": _site(source),
-            "columns": [_described(column) for column in table["columns"]],
             "rows": table["rowCount"],
             "bytes": round(average * table["rowCount"]),
             "through": page.served.through,
             "schedule": table["schedule"],
         }
+    return fitting(
+        lambda most: {**about, "columns": [_described(each, most) for each in table["columns"]]}
+    )
 
 
-def _described(column: Column) -> Answer:
+def _described(column: Column, most: int) -> Answer:
     described: Answer = {"name": column["name"], "type": column["type"]}
     if column["key"]:
         described["key"] = True
     if column["ownership"] == "user":
         described["byHand"] = True
     if "description" in column:
-        described["about"] = cut_text(column["description"], _SHORT)
+        described["about"] = cut_text(column["description"], min(most, _SHORT))
     return described
 
 

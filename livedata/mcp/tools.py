@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from livedata.mcp.access import DatasetAccess
+from livedata.mcp.access import LONGEST_NAME, DatasetAccess
 from livedata.mcp.answers import Answer
 from livedata.mcp.arguments import Argument, input_schema, read_arguments
 from livedata.mcp.changes import list_changes
@@ -42,7 +42,7 @@ _WHERE: Final = (
     "clauses such as 'price < 20', 'title contains lamp', 'note is empty': all must hold."
 )
 _DATASET: Final = Argument(
-    "dataset", "name of the dataset, from list_datasets.", required=True, longest=300
+    "dataset", "name of the dataset, from list_datasets.", required=True, longest=LONGEST_NAME
 )
 _CURSOR: Final = Argument("cursor", "`next` of the answer before, with the same question.")
 _LIMIT: Final = Argument("limit", "how many at most.", "number", default=50, low=1, high=MOST)
@@ -78,7 +78,7 @@ READING: Final = (
         "list_datasets",
         "List datasets",
         "Which tables from websites are kept here, and whether each is up to date: ask first.",
-        (Argument("cursor", "`next` of the answer before.", longest=300),),
+        (Argument("cursor", "`next` of the answer before.", longest=LONGEST_NAME),),
         list_datasets,
         {"datasets": _OBJECTS, "next": _MAYBE_TEXT},
     ),

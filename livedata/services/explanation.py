@@ -45,7 +45,9 @@ def explain(view: RunView) -> RunExplanation:
     # Imported here because every Run imports this module, and none of them explains itself.
     from livedata.rules.explanation.run_context import RunContext, compare_counts
 
-    recorded, page = view.recorded(), view.page
+    page = view.page
+    # The rows of a large table take much memory, and only the page is compared with them.
+    recorded = view.recorded(rows_too=page is not None)
     # Before this Run and not the latest one: an old Run is compared with what it could know.
     earlier = _accepted_before(view.reader, view.ref.id, view.id, recorded.facts)
     # The facts of an accepted Run that is old may be gone: then there is nothing to compare.

@@ -195,7 +195,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("get_row", {"dataset": "shop", "row": "Z9"}, "There is no row 'Z9'"),
     ("list_changes", {"dataset": "shop", "after": 4}, "after 4 is past the last sequence"),
     ("list_changes", {"dataset": "shop", "after": -1}, "after must be at least 0, not -1."),
-    ("explain_run", {"dataset": "shop", "run": "nope"}, "There is no Run or dataset 'nope'."),
+    ("explain_run", {"dataset": "shop", "run": "nope"}, "'shop' has no Run 'nope'; leave run out"),
 ]
 
 
