@@ -30,6 +30,8 @@ AgentRequest = ServerRequestContext[Any, Any]
 _LOG: Final = logging.getLogger("livedata.mcp")
 AT_ONCE: Final = 4
 """So many questions are answered at once; others wait, and take no thread."""
+_LOOKS_AT_ONCE: Final = 2
+"""So many tools read websites at once, each in a process of 100 MB; no others wait for them."""
 _LONGEST_ERROR: Final = 2_000
 _EVERY: Final = 1
 """So many seconds are between two reports of progress."""
@@ -65,6 +67,8 @@ def make_shared_server(
 
     Questions take a thread of the limiter, and `tell` has the sentence for what went wrong.
     """
+    looks = anyio.CapacityLimiter(_LOOKS_AT_ONCE)
+    slow = {tool.name for tool in tools if tool.reads_websites}
 
     async def list_tools(_asked: object, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_announced(tool) for tool in tools])
@@ -73,9 +77,10 @@ def make_shared_server(
         asked: AgentRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         call = AgentCall(access_of(asked), params.name, params.arguments or {})
+        room = looks if params.name in slow else limiter
         async with anyio.create_task_group() as beside:
             beside.start_soon(_report_progress, asked)
-            answer = await run_sync(_answer, call, tools, tell, limiter=limiter)
+            answer = await run_sync(_answer, call, tools, tell, limiter=room)
             beside.cancel_scope.cancel()
         return answer
 

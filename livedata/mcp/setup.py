@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
@@ -17,13 +18,19 @@ _NAME: Final = "livedata"
 
 def config_for(client: str, settings: Settings, options: Sequence[str]) -> str:
     """What to paste into the settings of an agent: JSON or TOML alone."""
-    # An agent has another PATH and another folder: so the interpreter and the home are absolute.
+    # An agent has another PATH and another folder, and none of the settings of this shell: so the
+    # interpreter and the home are absolute. What is secret stays out, but for that of the store.
+    given = {name: value for name, value in os.environ.items() if _is_setting(name)}
     command = {
         "command": sys.executable,
         "args": ["-m", "livedata", "mcp", *options],
-        "env": {"LIVEDATA_HOME": str(settings.home.resolve())},
+        "env": {**given, "LIVEDATA_HOME": str(settings.home.resolve())},
     }
     return CLIENTS[client](command)
+
+
+def _is_setting(name: str) -> bool:
+    return name.startswith("LIVEDATA_") and not name.endswith(("_KEY", "_PASSWORD"))
 
 
 def skill() -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any, Final
 
 import orjson
@@ -38,8 +38,6 @@ _LONGEST_WAIT: Final = 20
 _LONGEST_DECLARATION: Final = 200_000
 _ENDED: Final = frozenset({0, 3, 4, 5})
 """Exit codes that say how a Run ended, or would end."""
-_AT_A_TIME: Final = Lock()
-"""Each look at a site is a process of some 100 MB: agents that hurry wait for each other."""
 
 
 class _Ended(Struct, frozen=True):
@@ -156,7 +154,7 @@ def _judge(declaration: Mapping[str, Any]) -> CreateDataset:
 
 
 def _look(access: DatasetAccess, words: Sequence[str], argument: str) -> _Ended:
-    with _AT_A_TIME, _start(access, words, argument) as process:
+    with _start(access, words, argument) as process:
         try:
             printed, said = process.communicate(timeout=_LONGEST_LOOK)
         except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -87,7 +88,7 @@ def over_stdio(home: Path, era: Era, ask: Callable[[Client], Any], *options: str
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "livedata", "mcp", *options],
-        env={"LIVEDATA_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "LIVEDATA_HOME": str(home), "PYTHONPATH": str(ROOT)},
     )
 
     async def asked() -> Any:

@@ -44,6 +44,17 @@ def test_what_is_printed_for_an_agent_starts_the_server_of_this_store(
     assert [each["dataset"] for each in answer["datasets"]] == ["shop"]
 
 
+def test_settings_of_the_shell_are_given_to_the_agent_without_secrets(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.store.close()
+    monkeypatch.setenv("LIVEDATA_TIMEZONE", "Asia/Tokyo")
+    monkeypatch.setenv("LIVEDATA_MODEL_API_KEY", "secret")
+    printed = Shell(tmp_path).out("mcp", "--print-config", "cursor")
+    assert commands("cursor", printed)["livedata"]["env"]["LIVEDATA_TIMEZONE"] == "Asia/Tokyo"
+    assert "secret" not in printed
+
+
 def test_the_agents_that_help_names_are_those_whose_settings_are_known() -> None:
     assert list(CLIENTS) == list(OFFERED)
 
