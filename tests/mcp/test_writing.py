@@ -26,6 +26,8 @@ from tests.shop import shop, some_items
 from tests.site import Answer, Request, Site
 
 ITEMS = some_items(12)
+# What they write is written by services, which have tests on both databases.
+pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture
