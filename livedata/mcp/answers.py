@@ -22,7 +22,7 @@ _LONGEST_OBJECT: Final = 25_000
 LONGEST_CELL: Final = 1_000
 _CELLS: Final = (LONGEST_CELL, 200, 40, 10)
 """So many characters are shown of a text; fewer where a single row would be too long."""
-_LONGEST_SENTENCE: Final = 600
+LONGEST_SENTENCE: Final = 600
 _LONGEST_NESTED: Final = 50
 """So many entries of a list are shown that has no cursor."""
 
@@ -44,9 +44,9 @@ def cut_cell(value: Scalar, most: int) -> Scalar:
     return cut_text(value, most) if isinstance(value, str) else value
 
 
-def cut_sentence(text: str | None, most: int = _LONGEST_SENTENCE) -> str | None:
+def cut_sentence(text: str | None, most: int = LONGEST_SENTENCE) -> str | None:
     """A sentence that may quote a site."""
-    return None if text is None else cut_text(text, min(most, _LONGEST_SENTENCE))
+    return None if text is None else cut_text(text, min(most, LONGEST_SENTENCE))
 
 
 def cut_texts(value: Any, most: int) -> Any:

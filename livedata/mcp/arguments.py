@@ -13,7 +13,7 @@ from livedata.model.errors import Invalid
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
 
 Kind = Literal["text", "texts", "number", "flag", "object"]
-MOST_TEXTS: Final = 50
+_MOST_TEXTS: Final = 50
 """So many texts has a list at most: more columns or clauses say nothing more."""
 _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "text": {"type": "string"},
@@ -74,8 +74,8 @@ class Argument(Struct, frozen=True):
             case "texts" if isinstance(value, str):
                 return [self._short(value)]
             case "texts" if isinstance(value, list) and all(isinstance(v, str) for v in value):
-                if len(value) > MOST_TEXTS:
-                    raise Invalid(f"{self.name} has {len(value)} texts; at most {MOST_TEXTS}.")
+                if len(value) > _MOST_TEXTS:
+                    raise Invalid(f"{self.name} has {len(value)} texts; at most {_MOST_TEXTS}.")
                 return [self._short(text) for text in value]
         raise Invalid(f"{self.name} must be {_NAMED[self.kind]}, not {format_value(value)}.")
 

@@ -21,7 +21,15 @@ from msgspec import Struct
 
 from livedata.config import load
 from livedata.mcp.access import DatasetAccess, explain_call
-from livedata.mcp.answers import LONGEST_ANSWER, Answer, compact, cut_text, cut_texts, fitting
+from livedata.mcp.answers import (
+    LONGEST_ANSWER,
+    LONGEST_SENTENCE,
+    Answer,
+    compact,
+    cut_text,
+    cut_texts,
+    fitting,
+)
 from livedata.mcp.run import explain_run
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError
@@ -65,7 +73,7 @@ def look_at_page(
         looked = _look(access, [*words, f"--output={file}"], url).answer()
     declaration = looked["declaration"]
     if not looked["lists"]:
-        raise LivedataError(cut_text(looked["error"], 600))
+        raise LivedataError(cut_text(looked["error"], LONGEST_SENTENCE))
     if len(compact(declaration)) > LONGEST_ANSWER // 2:
         raise LivedataError("The declaration of this list is too long for an answer; use a shell.")
     shown = {name: looked[name] for name in ("lists", "rows", "unsure", "error")}
@@ -181,4 +189,4 @@ def _start(access: DatasetAccess, words: Sequence[str], argument: str) -> subpro
 
 def _first_line(said: str) -> str:
     line = next((line for line in said.splitlines() if line.strip()), "The command said nothing.")
-    return cut_text(line.removeprefix("Error: "), 600)
+    return cut_text(line.removeprefix("Error: "), LONGEST_SENTENCE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from livedata.mcp.access import DatasetAccess
 from livedata.mcp.server import make_server
 from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.store.database.store import Store
+from tests.mcp.asking import check
 from tests.services.table import A, B, C, Table
 
 ROOT = Path(__file__).parents[2]
@@ -75,9 +75,9 @@ def agent(table: Table) -> Agent:
 
 
 def checked(tool: str, answer: Any) -> dict[str, Any]:
-    """The answer in both halves, which are the same and as its tool announces them."""
-    body: dict[str, Any] = json.loads(answer.content[0].text)
-    assert body == answer.structured_content
+    """The answer, which is sound and as its tool announces it."""
+    check(answer)
+    body: dict[str, Any] = answer.structured_content
     schema = next(each for each in (*READING, *WRITING) if each.name == tool).output_schema()
     jsonschema_rs.validator_for(schema).validate(body)
     return body
