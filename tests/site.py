@@ -316,7 +316,10 @@ def read(incoming: BinaryIO, raw: Raw, stopping: Event) -> Request | None:
         return None
     headers = {name.lower(): value for name, value in message.items()}
     length = headers.get("content-length", "")
-    body = incoming.read(int(length)) if length.isdecimal() else b""
+    whole = int(length) if length.isdecimal() else 0
+    body = incoming.read(whole)
+    if len(body) < whole:
+        return None  # the client went away, or was killed, before it had sent all of it
     # The body of a chunked request is not read, so what follows would not be a request.
     asks_to_close = headers.get("connection", "").lower() == "close"
     keep = words[2] != "HTTP/1.0" and not asks_to_close and "transfer-encoding" not in headers

@@ -236,6 +236,24 @@ def test_resets_and_short_bodies(site: Site) -> None:
         get(site, "/short")
 
 
+def test_a_request_of_which_only_a_part_arrived_is_not_answered(site: Site) -> None:
+    asked: list[bytes] = []
+
+    def answer(request: Request) -> Answer:
+        asked.append(request.body)
+        return Answer(200, "")
+
+    site.route("/", answer)
+    host, _, port = site.host.partition(":")
+    address = (host, int(port))
+    for body in (b"whole", b"who"):
+        with closing(socket.create_connection(address, LONG)) as client:
+            client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n" + body)
+            client.shutdown(socket.SHUT_WR)
+            assert bool(client.recv(1)) == (body == b"whole")
+    assert asked == [b"whole"]
+
+
 def test_flaky_and_retry_after_recover(site: Site) -> None:
     site.route("/flaky", faults.flaky(2, then="good"))
     site.route("/later", faults.retry_after(3, then="good"))
