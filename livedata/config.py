@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from msgspec import Struct
 from platformdirs import user_data_path
@@ -23,6 +23,9 @@ from livedata.model.research.settings import (
 )
 from livedata.model.run import GUARDS, Guard
 
+if TYPE_CHECKING:
+    from livedata.rules.network.targets import TargetPolicy
+
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
 
@@ -38,6 +41,7 @@ class Settings(Struct, frozen=True):
     home: Path
     database_url: str
     allow_hosts: str = ""
+    only_hosts: str = ""
     public_url: str = ""
     hosts: str = ""
     user_agent: str = USER_AGENT
@@ -61,6 +65,14 @@ class Settings(Struct, frozen=True):
 
     __repr__ = _without_secrets  # a proxy and a database may have a password in their URL
 
+    @property
+    def targets(self) -> TargetPolicy:
+        """Which addresses sources may have. Raises Invalid for an entry that is not a host."""
+        # Imported late: most commands read no website, and start faster without it.
+        from livedata.rules.network.targets import TargetPolicy
+
+        return TargetPolicy.parse(self.allow_hosts, self.only_hosts)
+
     def grant(self, owner: str) -> int:
         """The credits that an owner starts with."""
         return self.local_credits if owner == "local" else self.owner_credits
@@ -79,6 +91,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         home=home,
         database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
         allow_hosts=given.text("allow_hosts", ""),
+        only_hosts=given.text("only_hosts", ""),
         public_url=given.address("public_url"),
         hosts=given.text("hosts", ""),
         user_agent=given.text("user_agent", USER_AGENT),

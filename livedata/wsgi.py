@@ -6,14 +6,13 @@ from livedata import config
 from livedata.api import create_app
 from livedata.pages import add_pages
 from livedata.rules.network.hosts import hosts
-from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 
 # A WSGI server imports this module in each of its processes: all of them may create the store.
 settings = config.load()
 store = Store(settings.database_url)
 store.ensure()
-targets = TargetPolicy.parse(settings.allow_hosts)
+targets = settings.targets
 # The server's own name is not known here: LIVEDATA_PUBLIC_URL and LIVEDATA_HOSTS tell it.
 names = hosts("", settings.public_url, settings.hosts)
 app = create_app(store, targets, settings.timezone, settings.public_url, settings.research, names)

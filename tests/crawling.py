@@ -75,6 +75,7 @@ class Crawling:
         dataset: ids.DatasetId,
         *,
         allow: str,
+        only: str = "",
         owner: str = "local",
         policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
         timeout: float = LONG,
@@ -86,6 +87,7 @@ class Crawling:
         [run] = self.run_together(
             {dataset: owner},
             allow=allow,
+            only=only,
             policy=policy,
             timeout=timeout,
             how=how,
@@ -99,6 +101,7 @@ class Crawling:
         owners: Mapping[ids.DatasetId, str],
         *,
         allow: str,
+        only: str = "",
         policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
         timeout: float = LONG,
         how: Mapping[str, Any] = MappingProxyType({}),
@@ -114,7 +117,7 @@ class Crawling:
             for dataset, owner in owners.items()
         ]
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
-        fetching = FetchConfig(TargetPolicy.parse(allow), **given)
+        fetching = FetchConfig(TargetPolicy.parse(allow, only), **given)
 
         def progress(_queued: object, page: PageRead | ResearchStep | Stage) -> None:
             if isinstance(page, PageRead):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
 from livedata.api.responses import Unauthenticated
@@ -42,6 +43,7 @@ class _Offer(Struct, frozen=True):
     owner: str | None
     names: Sequence[str]
     write: bool
+    sites: str
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -53,6 +55,7 @@ class _Offer(Struct, frozen=True):
         """What asks a command for the same."""
         options = [] if self.owner in {None, DEFAULT_OWNER} else ["--owner", str(self.owner)]
         options += ["--write"] if self.write else []
+        options += ["--sites", self.sites] if self.sites else []
         return [*options, "--datasets", ",".join(self.names)] if self.names else options
 
 
@@ -60,6 +63,12 @@ class _Offer(Struct, frozen=True):
 @click.option("--owner", default=DEFAULT_OWNER, show_default=True, help="Whose datasets.")
 @click.option("--datasets", metavar="D,D,...", default="", help="Only these; else all.")
 @click.option("--write", is_flag=True, help="Also let it look at pages, and make and run datasets.")
+@click.option(
+    "--sites",
+    metavar="HOST,...",
+    default="",
+    help="With --write: it reads these hosts alone, such as shop.example.",
+)
 @address_option(
     "--http", "Answer at this address instead, whoever has a key; port 0 takes a free one."
 )
@@ -79,6 +88,7 @@ def mcp(
     owner: str,
     datasets: str,
     write: bool,
+    sites: str,
     http: tuple[str, int] | None,
     client: str | None,
     print_skill: bool,
@@ -97,12 +107,13 @@ def mcp(
         print_text(skill())
         return
     settings = load()
+    offer = _Offer(owner, names, write, _narrowed(settings, sites, write=write))
     if write:
         # Who makes tables may begin with none, as `livedata dataset create` does.
         with closing(Store(settings.database_url)) as store, store.writing():
             pass
     if http is None:
-        _serve_stdio(settings, _Offer(owner, names, write), client)
+        _serve_stdio(settings, offer, client)
         return
     if client is not None:
         raise click.UsageError("--print-config is about an agent here: leave --http out.")
@@ -111,13 +122,31 @@ def mcp(
             "--owner says nothing with --http: the key of each request says whose datasets it is "
             "about."
         )
-    _serve_http(settings, http, _Offer(None, names, write))
+    _serve_http(settings, http, replace(offer, owner=None))
+
+
+def _narrowed(settings: Settings, sites: str, *, write: bool) -> str:
+    """The hosts of ``--sites``, as they are compared. Raises Invalid, UsageError for wrong ones."""
+    if sites and not write:
+        raise click.UsageError("--sites narrows what --write may read: without it nothing is read.")
+    # Imported late: most who start this command name no sites.
+    from livedata.rules.network.targets import entries
+
+    hosts = sorted(entries(sites, "--sites has"))
+    if only := settings.targets.only:
+        outside = [host for host in hosts if not {host, host.rpartition(":")[0]} & only]
+        if outside:
+            raise click.UsageError(
+                f"--sites has {outside[0]}, which is none of the hosts that may be read: "
+                "LIVEDATA_ONLY_HOSTS would have to hold it too."
+            )
+    return ",".join(hosts)
 
 
 def _serve_stdio(settings: Settings, offer: _Offer, client: str | None) -> None:
     with closing(Database(settings.database_url)) as database:
         owner = offer.owner or DEFAULT_OWNER
-        access = DatasetAccess.of(database, owner, settings.timezone, offer.names)
+        access = DatasetAccess.of(database, owner, settings.timezone, offer.names, offer.sites)
         if client is not None:
             print_text(config_for(client, settings, offer.options))
             return
@@ -146,7 +175,7 @@ def _serve_http(settings: Settings, address: tuple[str, int], offer: _Offer) -> 
         # Keys are in a store: one without any would refuse everybody, and say nothing here.
         store.require()
         known = hosts(address[0], settings.public_url, settings.hosts)
-        admit = _admitting(store, usage, settings, offer.names)
+        admit = _admitting(store, usage, settings, offer)
         endpoint = AgentEndpoint(admit, known, settings.public_url, offer.tools)
         with closing(listen(*address, "--http")) as listening:
             server = AgentServer(endpoint, listening)
@@ -155,9 +184,7 @@ def _serve_http(settings: Settings, address: tuple[str, int], offer: _Offer) -> 
                 anyio.run(server.run)
 
 
-def _admitting(
-    store: Store, usage: KeyUsageRecorder, settings: Settings, names: Sequence[str]
-) -> Admit:
+def _admitting(store: Store, usage: KeyUsageRecorder, settings: Settings, offer: _Offer) -> Admit:
     def admit(header: str | None) -> DatasetAccess | None:
         # Asked of the store each time: a key that is revoked opens nothing from then on.
         try:
@@ -165,7 +192,9 @@ def _admitting(
         except Unauthenticated:
             return None
         usage.note(caller)
-        return DatasetAccess.of_those_there(store, caller.owner, settings.timezone, names)
+        return DatasetAccess.of_those_there(
+            store, caller.owner, settings.timezone, offer.names, offer.sites
+        )
 
     return admit
 

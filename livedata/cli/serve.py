@@ -22,7 +22,6 @@ from livedata.messages.templates import plural
 from livedata.model.errors import LivedataError
 from livedata.pages import add_pages
 from livedata.rules.network.hosts import hosts
-from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
 from livedata.worker.metrics import Address, serving_metrics
@@ -149,7 +148,7 @@ class WorkerOptions(NamedTuple):
             settings.timezone,
             crawlers,
             memory,
-            TargetPolicy.parse(settings.allow_hosts),
+            settings.targets,
             schedules=self.schedules,
             json_log=self.json_log,
             public_url=settings.public_url,
@@ -176,7 +175,7 @@ def serve_api(
         # Before the port is open: a store that cannot be reached ends the command.
         _opened(settings, metrics, json_log=json_log) as store,
     ):
-        targets = TargetPolicy.parse(settings.allow_hosts)
+        targets = settings.targets
         public, names = settings.public_url, hosts(host, settings.public_url, settings.hosts)
         app = create_app(store, targets, settings.timezone, public, settings.research, names)
         if pages:

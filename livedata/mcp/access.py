@@ -80,26 +80,31 @@ class OpenDataset(Struct, frozen=True):
 
 
 class DatasetAccess(Struct, frozen=True):
-    """The datasets of an owner, or some of them, in a store."""
+    """The datasets of an owner, or some of them, in a store.
+
+    `sites` are the only hosts that its tools may read, with commas between; "" is all that the
+    settings let be read.
+    """
 
     database: Database
     owner: OwnerName
     zone: str
     only: frozenset[DatasetId] | None = None
+    sites: str = ""
 
     @classmethod
     def of(
-        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]
+        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str], sites: str = ""
     ) -> DatasetAccess:
         """All datasets of an owner, or those of these names. Raises NotFound."""
         # To read makes no store: a home that is mistyped must not look like an empty one.
         database.require()
         chosen = {queries.find_dataset(database, owner, name) for name in names}
-        return cls(database, owner, zone, frozenset(chosen) if names else None)
+        return cls(database, owner, zone, frozenset(chosen) if names else None, sites)
 
     @classmethod
     def of_those_there(
-        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]
+        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str], sites: str = ""
     ) -> DatasetAccess:
         """All datasets of an owner, or those of these names that this owner has."""
         chosen: set[DatasetId] = set()
@@ -107,7 +112,7 @@ class DatasetAccess(Struct, frozen=True):
             # The names are for all owners, and must not tell one of them what another has.
             with suppress(NotFound):
                 chosen.add(queries.find_dataset(database, owner, name))
-        return cls(database, owner, zone, frozenset(chosen) if names else None)
+        return cls(database, owner, zone, frozenset(chosen) if names else None, sites)
 
     @contextmanager
     def opened(self, given: str) -> Iterator[OpenDataset]:

@@ -20,7 +20,7 @@ import orjson
 from msgspec import Struct
 
 from livedata.config import load
-from livedata.mcp.access import DatasetAccess, explain_call
+from livedata.mcp.access import DatasetAccess, OpenDataset, explain_call
 from livedata.mcp.answers import (
     LONGEST_ANSWER,
     LONGEST_SENTENCE,
@@ -31,11 +31,12 @@ from livedata.mcp.answers import (
     fitting,
 )
 from livedata.mcp.run import explain_run
+from livedata.messages import addresses
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError
 from livedata.model.ids import format_uuid
 from livedata.model.requests import CreateDataset
-from livedata.rules.network.targets import TargetPolicy
+from livedata.rules.network.targets import url_problem
 from livedata.services import datasets, queries
 from livedata.store.database.store import Store
 
@@ -104,8 +105,8 @@ def preview_source(access: DatasetAccess, *, declaration: Mapping[str, Any]) -> 
 def create_dataset(access: DatasetAccess, *, declaration: Mapping[str, Any]) -> Answer:
     """A new dataset of a declaration; it has no rows before its first Run."""
     declared = _judge(declaration)
-    settings = load()
-    targets = TargetPolicy.parse(settings.allow_hosts)
+    settings = load(_environ(access))
+    targets = settings.targets
     with closing(Store(access.database.url)) as store:
         first = settings.grant(access.owner)
         created = datasets.create(store, access.owner, declared, targets, first_credits=first)
@@ -118,6 +119,7 @@ def run_dataset(access: DatasetAccess, *, dataset: str) -> Answer:
     """A Run of a dataset: how it ended, or its id if it goes on."""
     with access.opened(dataset) as opened:
         name, key = opened.dataset()["name"], format_uuid(opened.id)
+        _check_site(access, opened)
     process = _start(access, ["run"], key)
     try:
         printed, said = process.communicate(timeout=_LONGEST_WAIT)
@@ -149,6 +151,15 @@ def _going_on(access: DatasetAccess, name: str) -> Answer:
         }
 
 
+def _check_site(access: DatasetAccess, opened: OpenDataset) -> None:
+    """Raise Invalid if a dataset is of a site that may not be read: its Run would only fail."""
+    source = queries.source(opened.db, opened.owner, opened.id)["source"]
+    if isinstance(source, dict) and isinstance(url := source.get("url"), str):
+        problem = url_problem(url, load(_environ(access)).targets)
+        if problem is not None:
+            raise Invalid(f"The address of {opened.name!r} {addresses.predicate(problem)}.")
+
+
 def _judge(declaration: Mapping[str, Any]) -> CreateDataset:
     """The declaration, if an agent may make it. Raises Invalid."""
     if len(compact(declaration)) > _LONGEST_DECLARATION:
@@ -178,13 +189,19 @@ def _start(access: DatasetAccess, words: Sequence[str], argument: str) -> subpro
     command = [*words, "--json", f"--owner={access.owner}", "--", argument]
     return subprocess.Popen(  # noqa: S603  (our own program, and no shell)
         [sys.executable, "-m", "livedata", *command],
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**_environ(access), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # It outlives this process: a Run that is half read would be read again.
         start_new_session=True,
     )
+
+
+def _environ(access: DatasetAccess) -> dict[str, str]:
+    """The environment of this process, where `sites` narrows what may be read."""
+    narrowed = {"LIVEDATA_ONLY_HOSTS": access.sites} if access.sites else {}
+    return {**os.environ, **narrowed}
 
 
 def _first_line(said: str) -> str:

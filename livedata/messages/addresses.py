@@ -26,6 +26,7 @@ PREDICATES: Mapping[str, Words] = {
     "address.no_host": "must have a host after the two slashes",
     "address.host_name": 'has the host "{host}", which is not a valid name',
     "address.private": "has the private address {address}, which is not read",
+    "address.other_host": 'has the host "{host}", which is none of those that may be read',
 }
 
 

@@ -56,6 +56,7 @@ WHY: Mapping[str, Words] = {
     "fetch.connection_broke": "the connection broke off ({said})",
     # Where the page may not be read.
     "fetch.private_address": "the address of {site} is private",
+    "fetch.other_host": "{site} is none of the hosts that may be read",
     "fetch.wrong_address": _wrong_address,
     "fetch.wrong_scheme": "its address begins neither with http:// nor https://",
     "fetch.robots_disallowed": "the site's robots.txt does not allow it",

@@ -51,6 +51,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "more_run_time": "Give a Run more time",
     "more_memory": "Let a crawl worker hold more",
     "allow_host": "If that host is your own, the setting allow_hosts lets it through",
+    "name_host": "If that host may be read, name it in the setting only_hosts",
     "name_proxy": "Set a proxy, or change the source",
     "check_proxy": "See whether the proxy runs, and whether its address is right",
     "check_proxy_credentials": "See whether the proxy is given the right credentials",

@@ -15,11 +15,13 @@ from scrapy.exceptions import (
     ResponseDataLossError,
 )
 
+from livedata.rules.network.targets import split_place
 from spiders.browser.egress import Egress
 from spiders.browser.proxy_headers import place_of
 from spiders.fetch.errors import (
     BrowserLost,
     HeaderTooLong,
+    OtherHost,
     RedirectsTooOften,
     TooMuch,
     UnreadableBody,
@@ -68,7 +70,8 @@ def own_answer(egress: Egress, url: str) -> Exception:
     """What it means that the way out itself answered instead of the site."""
     place = place_of(url)
     if place in egress.private:
-        return UnsafeTarget(url)
+        covered = egress.targets.covers(*split_place(url))
+        return UnsafeTarget(url) if covered else OtherHost(url)
     return egress.unreachable.get(place) or DownloadConnectionRefusedError("no connection")
 
 

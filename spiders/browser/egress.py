@@ -49,7 +49,7 @@ _PATIENCE = 1.0
 class Egress(Struct):
     """The way out of one Run, through `proxy` once there is one.
 
-    `private` holds the places ("host:port") that it did not dial because they are private,
+    `private` holds the places ("host:port") that it did not dial because they may not be read,
     `unreachable` those that did not answer, and what that means. `overflowed` says that a page
     wanted more than it may load. An answer of the proxy's own carries `token` in the header `MARK`.
     """
@@ -145,7 +145,7 @@ class Egress(Struct):
         # Nobody knows which address a proxy takes: each that is known here has to be permitted.
         if len(permitted) < len(addresses) and (proxy is not None or not permitted):
             self.private.add(place)
-            raise Refused("403 Forbidden", "This address is private.")
+            raise Refused("403 Forbidden", "This address may not be read.")
         # The operator named the proxy, so it may stand at a private address.
         if proxy is not None:
             try:

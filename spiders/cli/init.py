@@ -31,7 +31,6 @@ from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
-from livedata.rules.network.targets import TargetPolicy
 from spiders.cli.fetched_page import FetchedPage, fetch_lists
 from spiders.cli.init_report import (
     commented_source,
@@ -126,7 +125,7 @@ class Wanted(NamedTuple):
 def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
     fetching = fetch_config(ctx.settings)
     url, render = wanted.url, wanted.render
-    url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
+    url_refused(url, ctx.settings.targets)
     refuse_existing(wanted.output, force=wanted.force)
     with crawl_engine() as engine:
         look = engine.run(fetch_lists(engine, url, render, fetching, wanted.like))

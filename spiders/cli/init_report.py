@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
-from livedata.cli.source.write import not_ready, write_source
+from livedata.cli.source.source_file import not_ready
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
+from livedata.formats.source_toml import write_source
 from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import doubt_sentence, missing_key
 from livedata.messages.render import sentence

@@ -12,11 +12,12 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
+from livedata.cli.source.source_file import not_ready
 from livedata.cli.source.template import refuse_existing, write_new
-from livedata.cli.source.write import not_ready, write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.work import TooMuchWork
+from livedata.formats.source_toml import write_source
 from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import unmended_for_work, unmended_sentence

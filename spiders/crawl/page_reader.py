@@ -21,9 +21,9 @@ from livedata.model import ids
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.recipe import UrlPatternPages
 from livedata.model.run import REFUSALS, FailureReason
-from livedata.rules.network.targets import share_site, url_problem
+from livedata.rules.network.targets import share_site
 from spiders.crawl.job import Ask, directly
-from spiders.fetch.errors import RunCancelled, UnsafeTarget
+from spiders.fetch.errors import RunCancelled, UnsafeTarget, check_target
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
 from spiders.outcome.fetch_errors import CANCELLED, classify
@@ -141,8 +141,7 @@ class PageReader:
         except ValueError:  # such as mailto:
             raise UnsafeTarget(url) from None
         # Here and not only where it is dialled: else its robots.txt would be asked for first.
-        if url_problem(request.url, self._session.targets) is not None:
-            raise UnsafeTarget(request.url)
+        check_target(request.url, self._session.targets)
         return request
 
     async def _download(self, request: scrapy.Request) -> Response:

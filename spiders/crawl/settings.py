@@ -59,7 +59,7 @@ class FetchConfig(Struct, frozen=True):
 def fetch_config(settings: config.Settings) -> FetchConfig:
     """How the settings of the installation say that pages are fetched."""
     return FetchConfig(
-        targets=TargetPolicy.parse(settings.allow_hosts),
+        targets=settings.targets,
         user_agent=settings.user_agent,
         delay=settings.delay,
         timeout=settings.page_seconds,

@@ -10,6 +10,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.targets import TargetPolicy, url_problem
 
 _CHECK_PROXY = (Remedy("check_proxy"),)
 
@@ -36,6 +37,10 @@ class UnsafeTarget(Exception):
         super().__init__(url)
         self.url = url
         self.status = status
+
+
+class OtherHost(UnsafeTarget):
+    """The host is none of those that alone may be read."""
 
 
 class HeaderTooLong(Exception):
@@ -121,3 +126,10 @@ def no_tunnel(proxy: Proxy, status: str) -> Unreachable:
     """The proxy makes no tunnel; `status` is empty if it did not answer."""
     params = {"proxy": proxy.url, "proxy_status": status}
     return Unreachable(Problem("fetch.no_tunnel", params, remedies=_CHECK_PROXY))
+
+
+def check_target(url: str, targets: TargetPolicy) -> None:
+    """Raise UnsafeTarget for an address that nobody can ask for, OtherHost for one not covered."""
+    problem = url_problem(url, targets)
+    if problem is not None:
+        raise OtherHost(url) if problem.code == "address.other_host" else UnsafeTarget(url)

@@ -19,8 +19,15 @@ from scrapy.http import Response
 from typing_extensions import override
 
 from livedata.rules.network.proxies import Proxy
-from livedata.rules.network.targets import site_of, split_place, url_problem
-from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget, no_tunnel, not_taken
+from livedata.rules.network.targets import site_of, split_place
+from spiders.fetch.errors import (
+    RunCancelled,
+    TooMuch,
+    UnsafeTarget,
+    check_target,
+    no_tunnel,
+    not_taken,
+)
 from spiders.fetch.header_limit import HeaderLimit
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
 from spiders.fetch.retry_after import LONGEST, asked_to_wait
@@ -66,8 +73,7 @@ class GuardedHandler(HTTP11DownloadHandler):
     async def _in_turn(self, request: Request) -> Response:
         session = self._session
         # A redirect may lead anywhere; a host that is none would leave Twisted waiting for ever.
-        if url_problem(request.url, session.targets) is not None:
-            raise UnsafeTarget(request.url)
+        check_target(request.url, session.targets)
         site, (host, port) = site_of(request.url), split_place(request.url)
         # Hosts that the operator allows by name are the operator's: nobody there is to be spared.
         pause = 0.0 if session.targets.is_allowlisted(host, port) else session.delay

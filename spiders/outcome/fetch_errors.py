@@ -33,6 +33,7 @@ from spiders.fetch.errors import (
     BrowserLost,
     FetchError,
     HeaderTooLong,
+    OtherHost,
     RedirectsTooOften,
     RobotsDisallowed,
     RobotsDown,
@@ -132,7 +133,7 @@ def _insecure(error: BaseException) -> Problem:
 
 
 def _unsafe(error: UnsafeTarget) -> Problem:
-    """An address that is private, or that is wrong even if its host may be reached."""
+    """An address that may not be read, or that is wrong even if its host may be reached."""
     if has_long_host(error.url):
         return _wrong_address(Problem("address.odd_host"))
     try:
@@ -144,8 +145,10 @@ def _unsafe(error: UnsafeTarget) -> Problem:
         return _wrong_address(wrong)
     site, (_, port) = site_of(error.url), split_place(error.url)
     named = site if site.endswith(f":{port}") else f"{site}:{port}"
-    remedies = (Remedy("allow_host", {"host": named}),)
-    return Problem("fetch.private_address", {"site": site}, remedies=remedies)
+    what, helps = ("private_address", "allow_host")
+    if isinstance(error, OtherHost):
+        what, helps = ("other_host", "name_host")
+    return Problem(f"fetch.{what}", {"site": site}, remedies=(Remedy(helps, {"host": named}),))
 
 
 def _wrong_address(wrong: Problem) -> Problem:

@@ -66,7 +66,7 @@ _CODES: Final[Mapping[FailureReason, tuple[str, ...]]] = {
         "too_much_text",
         "tab_crashed",
     ),
-    "unsafe_target": ("private_address", "wrong_address", "wrong_scheme"),
+    "unsafe_target": ("private_address", "other_host", "wrong_address", "wrong_scheme"),
     "unknown": ("browser_lost", "unexpected"),
 }
 _REASONS: Final = {f"fetch.{code}": reason for reason, codes in _CODES.items() for code in codes}

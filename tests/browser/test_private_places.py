@@ -83,6 +83,23 @@ def test_no_form_of_a_private_address_is_navigated_to(
     assert forbidden.hits == 0
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_browser_loads_nothing_of_a_host_that_is_none_of_those_named(
+    crawling: Crawling, site: Site, scheme: str
+) -> None:
+    with Site() as other:
+        both = f"{site.host},{other.host}"
+        dataset = crawling.create(single(site.at("/1")), allow=both)
+        script = f"<script src='{scheme}://{other.host}/x.js'></script>"
+        site.page("/1", scripted(listing("ab"), tail=script))
+        run = crawling.run(dataset, allow=both, only=site.host)
+        assert run["status"] == "succeeded", run["error"]
+        site.route("/1", faults.redirect(f"{scheme}://{other.host}/1"))
+        run = crawling.run(dataset, allow=both, only=site.host)
+        assert f"{other.host} is none of the hosts that may be read" in str(run["error"])
+        assert not other.connections
+
+
 def test_a_private_address_behind_https_is_unsafe_too(
     crawling: Crawling, site: Site, forbidden: Forbidden
 ) -> None:

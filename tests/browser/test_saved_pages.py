@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from livedata.cli.source.write import write_source
+from livedata.formats.source_toml import write_source
 from tests.browser.scripted import rendered, scripted
 from tests.cli.shell import START, Shell
 from tests.runs.test_pagination_none import listing

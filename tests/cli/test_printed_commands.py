@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.cli.source.write import write_source
+from livedata.formats.source_toml import write_source
 from tests.crawling import shop_source
 from tests.shop import shop, some_items
 

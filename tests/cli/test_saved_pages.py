@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from livedata.cli.source.write import write_source
+from livedata.formats.source_toml import write_source
 from spiders.saved.pages import saving
 from tests.cli.test_home import nobody, open_to_all
 from tests.crawling import shop_source

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from livedata.cli.source.source_file import MAX_BYTES, locate_problems, read_source
 from livedata.cli.source.toml_positions import find_lines
-from livedata.cli.source.write import write_source
+from livedata.formats.source_toml import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import CreateDataset

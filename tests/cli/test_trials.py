@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from livedata.cli.source.write import write_source
+from livedata.formats.source_toml import write_source
 from livedata.model import ids
 from livedata.services import runs
 from tests.cli.shell import START

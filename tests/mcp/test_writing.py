@@ -13,6 +13,7 @@ import anyio
 import pytest
 from anyio.to_thread import run_sync
 from mcp import Client
+from msgspec.structs import replace
 
 from livedata.mcp import writing
 from livedata.mcp.server import make_server
@@ -20,6 +21,8 @@ from livedata.mcp.tools import READING, WRITING
 from livedata.services import accounts
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
+from tests import faults
+from tests.cli.shell import Shell
 from tests.mcp.conftest import ERAS, Agent, Era, checked, over_stdio
 from tests.mcp.over_http import MODERN, OLDER, AgentsServed
 from tests.shop import shop, some_items
@@ -289,3 +292,61 @@ def test_without_write_no_tool_writes(store: Store, tmp_path: Path) -> None:
     ]
     assert len(listed) == 10
     assert "dataset" in Agent(store).error("create_dataset", declaration={})
+
+
+def narrowed(writer: Agent, sites: str) -> None:
+    """Let the agent have these hosts read and no others."""
+    writer.access = replace(writer.access, sites=sites)
+
+
+def test_an_agent_of_some_sites_makes_a_table_of_one_of_them(writer: Agent, site: Site) -> None:
+    narrowed(writer, f"shop.example,{site.host}")
+    name = writer.ask("create_dataset", declaration=looked(writer, site)["declaration"])["dataset"]
+    assert writer.ask("run_dataset", dataset=name)["status"] == "succeeded"
+
+
+def test_no_tool_reads_a_site_that_is_none_of_those_named(writer: Agent, site: Site) -> None:
+    declaration = looked(writer, site)["declaration"]
+    name = writer.ask("create_dataset", declaration=declaration)["dataset"]
+    narrowed(writer, "shop.example,127.0.0.1:1")
+    site.forget()
+    refused = 'has the host "127.0.0.1", which is none of those that may be read'
+    assert refused in writer.error("look_at_page", url=site.at("/page/1.html"))
+    other = {**declaration, "name": "other"}
+    assert refused in writer.error("preview_source", declaration=other)
+    assert refused in writer.error("create_dataset", declaration=other)
+    assert refused in writer.error("run_dataset", dataset=name)
+    assert not site.hits
+    assert writer.ask("describe_dataset", dataset=name)["state"] == "draft"
+
+
+def test_a_redirect_or_a_next_page_leads_to_no_other_site(writer: Agent, site: Site) -> None:
+    with Site() as other:
+        other.pages(shop(ITEMS))
+        narrowed(writer, site.host)
+        name = writer.ask("create_dataset", declaration=looked(writer, site)["declaration"])
+        site.route("/page/2.html", faults.redirect(other.at("/page/2.html")))
+        run = writer.ask("run_dataset", dataset=name["dataset"])
+        assert run["status"] == "failed"
+        assert f"{other.host} is none of the hosts that may be read" in run["sentence"]
+        assert not other.hits
+
+
+def test_sites_are_for_who_writes_and_within_what_the_settings_allow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(tmp_path)
+    said = shell.error("mcp", "--sites", "shop.example", code=2)
+    assert "--sites narrows what --write may read" in said
+    said = shell.error("mcp", "--write", "--sites", "https://shop.example/x")
+    assert '--sites has "https://shop.example/x", which is not a host or host:port' in said
+    printed = shell.out(
+        "mcp", "--write", "--sites", "B.example, a.example:80", "--print-config", "cursor"
+    )
+    assert json.loads(printed)["mcpServers"]["livedata"]["args"][-2:] == [
+        "--sites",
+        "a.example:80,b.example",
+    ]
+    monkeypatch.setenv("LIVEDATA_ONLY_HOSTS", "a.example")
+    said = shell.error("mcp", "--write", "--sites", "a.example:81,b.example", code=2)
+    assert "--sites has b.example, which is none of the hosts that may be read" in said

@@ -256,6 +256,42 @@ def test_a_public_address_is_permitted_without_being_named() -> None:
     assert not targets.is_allowlisted("example.com", 80)
 
 
+def test_with_only_hosts_no_other_is_permitted_public_or_allowed() -> None:
+    targets = TargetPolicy.parse(
+        "10.0.0.1, wiki.internal", "Shop.example., wiki.internal:8080,10.0.0.1"
+    )
+    assert targets.permits("shop.EXAMPLE", 443, "93.184.216.34")
+    assert targets.permits("wiki.internal", 8080, "10.0.0.2")
+    assert targets.permits("0x0a000001", 80, "10.0.0.1")
+    assert not targets.permits("wiki.internal", 80, "10.0.0.2")
+    assert not targets.permits("www.shop.example", 443, "93.184.216.34")
+    # To be among them lets no private address through.
+    assert not targets.permits("shop.example", 443, "10.0.0.9")
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("https://shop.example/x", None),
+        ("http://shop.example:81/x", None),
+        ("https://shop.example.evil.test/", "address.other_host"),
+        ("https://evil.test/?shop.example", "address.other_host"),
+        ("http://8.8.8.8/", "address.other_host"),
+        ("http://127.0.0.1/", "address.other_host"),
+        ("http://shop.example@evil.test/", "address.credentials"),
+        ("ftp://shop.example/", "address.scheme"),
+    ],
+)
+def test_with_only_hosts_a_source_names_one_of_them(url: str, code: str | None) -> None:
+    problem = url_problem(url, TargetPolicy.parse("", "shop.example"))
+    assert (problem.code if problem else None) == code
+
+
+def test_a_wrong_host_is_told_with_the_setting_that_holds_it() -> None:
+    with pytest.raises(Invalid, match='LIVEDATA_ONLY_HOSTS holds "a/b"'):
+        TargetPolicy.parse("a", "a/b")
+
+
 @pytest.mark.parametrize("text", ["http://a", "a:b", "a b", "a@b", "[::1", "a:123456", "a/b"])
 def test_a_setting_that_is_not_a_host_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="not a host or host:port"):

@@ -9,14 +9,12 @@ import click
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
-from livedata.cli.source.source_file import locate_problems, read_source
-from livedata.cli.source.write import refuse_not_ready
+from livedata.cli.source.source_file import locate_problems, read_source, refuse_not_ready
 from livedata.cli.warnings import warn_if_low
 from livedata.hints import Subject
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, raw_id
 from livedata.rules.declaration.consistency import check_name
-from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
 
 
@@ -27,7 +25,7 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
     """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     declaration = read_source(source)
     refuse_not_ready(source)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    targets = ctx.settings.targets
     with ctx.writing() as store:
         try:
             check_name(declaration.name)

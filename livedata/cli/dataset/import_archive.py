@@ -11,7 +11,6 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.hints import Subject
 from livedata.rules.declaration.consistency import check_name
-from livedata.rules.network.targets import TargetPolicy
 from livedata.services.archive import import_archive
 from livedata.services.archive_container import open_archive
 
@@ -29,7 +28,7 @@ def read_archive(ctx: CommandContext, file: Path, name: str | None) -> None:
     """
     if name is not None:
         check_name(name)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    targets = ctx.settings.targets
     # The file first: a name that is mistyped makes no store.
     with open_archive(file) as archive, ctx.writing() as store:
         credits_ = ctx.first_credits

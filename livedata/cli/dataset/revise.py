@@ -11,15 +11,18 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
-from livedata.cli.source.source_file import locate_problems, read_declaration, read_source
-from livedata.cli.source.write import refuse_not_ready
+from livedata.cli.source.source_file import (
+    locate_problems,
+    read_declaration,
+    read_source,
+    refuse_not_ready,
+)
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.declaration import PlanFile
 from livedata.rules.declaration.research import check_plan_file
-from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries
 from livedata.services.research import declaring
 from livedata.store.database.store import Store
@@ -56,7 +59,7 @@ def _revise_source(
 ) -> tuple[Dataset, int | None]:
     declaration = read_source(path)
     refuse_not_ready(path)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    targets = ctx.settings.targets
     with _located(path):
         return datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
 
@@ -65,7 +68,7 @@ def _revise_plan(
     ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
 ) -> tuple[Dataset, int | None]:
     declaration = read_declaration(PlanFile, path)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    targets = ctx.settings.targets
     with _located(path):
         check_plan_file(declaration, ctx.settings.research, targets)
         return declaring.revise(store, ctx.owner, dataset_id, declaration)

@@ -25,7 +25,6 @@ from livedata.research.providers.readiness import require_packages
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.research import check, check_plan_file
-from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
 from livedata.services.research import declaring
 
@@ -109,7 +108,7 @@ def _create(
     check_name(name)
     _check_schedule(schedule)
     try:
-        check(declared, settings.research, TargetPolicy.parse(settings.allow_hosts))
+        check(declared, settings.research, settings.targets)
     except Invalid as error:
         raise _by_option(error, declared.urls) from None
     require_packages()
@@ -131,7 +130,7 @@ def _declared(
         return read(CreateResearch, {"name": name, "prompt": question, **given})
     file = read_declaration(PlanFile, question)
     try:
-        check_plan_file(file, settings.research, TargetPolicy.parse(settings.allow_hosts))
+        check_plan_file(file, settings.research, settings.targets)
     except Invalid as error:
         raise locate_problems(error, question) from None
     body: dict[str, Any] = {"name": name, **file.model_dump(by_alias=True, exclude_none=True)}

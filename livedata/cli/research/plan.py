@@ -12,7 +12,7 @@ import msgspec
 
 from livedata.cli.context import CommandContext, common_options, urls_option
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.source.write import write_plan
+from livedata.formats.source_toml import write_plan
 from livedata.messages.request import format_detail
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError
@@ -22,7 +22,6 @@ from livedata.model.research.declaration import CreateResearch, ResearchPlan
 from livedata.model.research.recipe import SEARCHED, ResearchLimits
 from livedata.research.providers.readiness import require_packages
 from livedata.rules.declaration.research import check_urls, plan_details, require_model
-from livedata.rules.network.targets import TargetPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +66,7 @@ def _write_plan_of(
     settings = ctx.settings
     # Judged as at create: the name is only what that shape needs.
     read(CreateResearch, {"name": "plan", "prompt": prompt, "urls": list(urls)})
-    check_urls(urls, TargetPolicy.parse(settings.allow_hosts))
+    check_urls(urls, settings.targets)
     require_model(settings.research)
     require_packages()
     if output is not None and output.exists() and not force:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeVar
 
 from livedata.cli.exit_codes import LocatedDetail
 from livedata.cli.source.toml_positions import find_lines
+from livedata.hints import Subject
 from livedata.messages.request import format_detail, summary
 from livedata.messages.strict_json import Unreadable, parse_json
 from livedata.messages.validation import read
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 S = TypeVar("S", bound=Shape)
+
+_MARK = "NOT READY. "
+"""What a source begins with that was written although no Run would accept it."""
 
 # As much as the API takes in a body: a declaration fits both or neither.
 MAX_BYTES = 1024 * 1024
@@ -166,3 +171,23 @@ def _steps(path: str) -> tuple[str | int, ...]:
     """Split a written path into its steps: ``a.b[0]["odd key"]``."""
     steps = re.finditer(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.\[\]]+)', path)
     return tuple(int(m[1]) if m[1] else json.loads(m[2]) if m[2] else m[3] for m in steps)
+
+
+def not_ready(why: str) -> str:
+    """The comment that says why no Run would accept a source."""
+    return f"{_MARK}{why}"
+
+
+def refuse_not_ready(path: Path) -> None:
+    """Refuse a file that still has the mark among the comments at its top; raises Invalid."""
+    with path.open(encoding="utf-8-sig") as lines:
+        top = takewhile(lambda line: line.startswith("#"), lines)
+        for number, line in enumerate(top, 1):
+            comment = line.removeprefix("#").strip()
+            if comment.startswith(_MARK):
+                why = comment.removeprefix(_MARK).rstrip(".")
+                preview = Subject().command("preview", str(path))
+                raise Invalid(
+                    f"{path}:{number}: this source is marked as not ready: {why}. Edit it until "
+                    f"{preview} is right, then delete line {number} of the file."
+                )

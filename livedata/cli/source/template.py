@@ -145,7 +145,7 @@ selector = "a.next"
 def write_template(ctx: CommandContext, url: str | None, output: Path, *, force: bool) -> None:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
-        url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
+        url_refused(url, ctx.settings.targets)
     write_new(output, blank_form(url, output), force=force)
     if ctx.json:
         print_json({"file": str(output)})

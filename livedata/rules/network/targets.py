@@ -106,24 +106,45 @@ def literal_address(host: str) -> str | None:
 class TargetPolicy(Struct, frozen=True):
     """The rule which addresses may be dialled: public ones, and those in ``LIVEDATA_ALLOW_HOSTS``.
 
-    `allow` holds "host" (any port) and "host:port", in lower case, IPv6 in brackets.
+    With `only` none but those of these hosts are, public or not. Both hold "host" (any port) and
+    "host:port", in lower case, IPv6 in brackets.
     """
 
     allow: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
 
     @classmethod
-    def parse(cls, text: str) -> TargetPolicy:
-        """The policy for a list of hosts with commas between; raises Invalid for a wrong entry."""
-        return cls(frozenset(_entry(part.strip()) for part in text.split(",") if part.strip()))
+    def parse(cls, allow: str, only: str = "") -> TargetPolicy:
+        """The policy for lists of hosts with commas between; raises Invalid for a wrong entry."""
+        return cls(
+            entries(allow, "LIVEDATA_ALLOW_HOSTS holds"), entries(only, "LIVEDATA_ONLY_HOSTS holds")
+        )
 
     def is_allowlisted(self, host: str, port: int) -> bool:
         """Whether the operator allowed `host` at `port`."""
-        plain = _canonical(host)
-        return plain in self.allow or f"{plain}:{port}" in self.allow
+        return _is_among(host, port, self.allow)
+
+    def covers(self, host: str, port: int) -> bool:
+        """Whether `host` is among those that may be read, at whatever address it is."""
+        return not self.only or _is_among(host, port, self.only)
 
     def permits(self, host: str, port: int, address: str) -> bool:
         """Whether a connection to `address` is allowed, if `host` resolved to it."""
-        return is_public(address) or self.is_allowlisted(host, port)
+        allowed = is_public(address) or self.is_allowlisted(host, port)
+        return allowed and self.covers(host, port)
+
+
+def entries(text: str, holder: str) -> frozenset[str]:
+    """The hosts of a list with commas between, in the form that policies compare.
+
+    Raises Invalid for what is not a host or host:port; `holder` begins that sentence.
+    """
+    return frozenset(_entry(part.strip(), holder) for part in text.split(",") if part.strip())
+
+
+def _is_among(host: str, port: int, named: frozenset[str]) -> bool:
+    plain = _canonical(host)
+    return plain in named or f"{plain}:{port}" in named
 
 
 def site_of(url: str) -> str:
@@ -184,13 +205,15 @@ def _host_problem(parts: SplitResult, targets: TargetPolicy) -> Problem | None:
     if not host:
         return Problem("address.no_host")
     address = literal_address(host)
-    if address is None:
-        return None if _is_name(host) else Problem("address.host_name", {"host": host})
+    if address is None and not _is_name(host):
+        return Problem("address.host_name", {"host": host})
     port = parts.port or _DEFAULT_PORTS[parts.scheme]
-    if targets.permits(host, port, address):
+    place: Params = {"host": f"{_canonical(host)}:{port}"}
+    if not targets.covers(host, port):
+        return Problem("address.other_host", {"host": host}, remedies=(Remedy("name_host", place),))
+    if address is None or targets.permits(host, port, address):
         return None
-    allow = Remedy("allow_host", {"host": f"{_canonical(host)}:{port}"})
-    return Problem("address.private", {"address": address}, remedies=(allow,))
+    return Problem("address.private", {"address": address}, remedies=(Remedy("allow_host", place),))
 
 
 def _folded(host: str) -> str:
@@ -234,15 +257,13 @@ def _is_name(host: str) -> bool:
     return len(plain) <= _MAX_HOST and _NAME.fullmatch(plain) is not None and not numeric
 
 
-def _entry(text: str) -> str:
+def _entry(text: str, holder: str) -> str:
     # An IPv6 address may be written without brackets if it has no port.
     bare = text if ":" not in text or text.count(":") == 1 or "[" in text else f"[{text}]"
     match = _ENTRY.fullmatch(bare)
     if match is None or ("[" in bare and literal_address(match[1]) is None):
         meant = text.partition("://")[2].partition("/")[0]
         form = f"write {meant}" if meant else "write such as intranet.example or 127.0.0.1:8000"
-        raise Invalid(
-            f'LIVEDATA_ALLOW_HOSTS holds "{text}", which is not a host or host:port; {form}.'
-        )
+        raise Invalid(f'{holder} "{text}", which is not a host or host:port; {form}.')
     host, port = _canonical(match[1]), match[2]
     return host if port is None else f"{host}:{int(port)}"

@@ -1,25 +1,18 @@
-"""Writing a declaration as TOML: ``source.toml``, its mark if it is not ready, and a plan."""
+"""Declarations as TOML: ``source.toml``, and the plan of research."""
 
 from __future__ import annotations
 
-from itertools import takewhile
-from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import tomli_w
 
-from livedata.hints import Subject
 from livedata.model.errors import Invalid
-from livedata.model.research.recipe import EntityKind
+from livedata.model.recipe import Kind, run_kind
+from livedata.model.research.recipe import EntityKind, ResearchLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from livedata.model.research.recipe import ResearchLimits
-    from livedata.model.research.stored import DeclaredPlan
-
-_MARK = "NOT READY. "
-"""What a source begins with that was written although no Run would accept it."""
+    from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 
 _TEMPLATE = """\
 # What research looks for. Edit it, then: livedata research create --name NAME --plan FILE
@@ -114,21 +107,48 @@ def write_plan(plan: DeclaredPlan, urls: Sequence[str], limits: ResearchLimits) 
     )
 
 
-def not_ready(why: str) -> str:
-    """The comment that says why no Run would accept a source."""
-    return f"{_MARK}{why}"
+def write_declaration(name: str, declared: Mapping[str, Any]) -> str:
+    """Write what a dataset was declared with, as ``queries.source`` has it: a source, or its plan.
+
+    Raises Invalid for what cannot be written as TOML.
+    """
+    return _WRITERS[run_kind(declared["source"])](name, declared)
 
 
-def refuse_not_ready(path: Path) -> None:
-    """Refuse a file that still has the mark among the comments at its top; raises Invalid."""
-    with path.open(encoding="utf-8-sig") as lines:
-        top = takewhile(lambda line: line.startswith("#"), lines)
-        for number, line in enumerate(top, 1):
-            comment = line.removeprefix("#").strip()
-            if comment.startswith(_MARK):
-                why = comment.removeprefix(_MARK).rstrip(".")
-                preview = Subject().command("preview", str(path))
-                raise Invalid(
-                    f"{path}:{number}: this source is marked as not ready: {why}. Edit it until "
-                    f"{preview} is right, then delete line {number} of the file."
-                )
+def declared_plan(name: str, declared: Mapping[str, Any]) -> DeclaredPlan:
+    """The plan of a dataset as a person declares it. Raises Invalid before it has one."""
+    recipe: StoredRecipe = declared["source"]
+    pinned = recipe["plan"]
+    if pinned is None:
+        raise Invalid(f"{name} has no plan yet: its first Run makes one.")
+    # Without the ids of its columns, a plan is what a person declares.
+    plan: DeclaredPlan = {
+        **pinned,
+        "attributes": [
+            {"label": each["label"], "description": each["description"]}
+            for each in pinned["attributes"]
+        ],
+    }
+    return plan
+
+
+def _declared_source(name: str, declared: Mapping[str, Any]) -> str:
+    if isinstance(declared["source"], list):
+        raise Invalid(
+            f"The source of {name} is not a version-1 declaration, so it cannot be written as "
+            "TOML; --json prints it as it is."
+        )
+    return write_source(declared)
+
+
+def _declared_research(name: str, declared: Mapping[str, Any]) -> str:
+    stored = declared["source"]["limits"]
+    limits = ResearchLimits(stored["maxPages"], stored["maxTokens"], stored.get("maxUsd"))
+    return write_plan(declared_plan(name, declared), declared["source"]["urls"], limits)
+
+
+_WRITERS: Final[Mapping[Kind, Callable[[str, Mapping[str, Any]], str]]] = {
+    "selectors": _declared_source,
+    "research": _declared_research,
+}
+"""What writes each kind of declaration."""
