@@ -27,8 +27,8 @@ Exit codes:
   0  all well
   1  an error; or a Run was given back to the queue (SIGTERM)
   2  wrong usage
-  3  a Run failed, or Ctrl-C cancelled it
-  4  a Run was blocked by its site
+  3  a Run failed, or would (init, preview); or Ctrl-C cancelled it
+  4  a Run was blocked by its site, or would be (init, preview)
   5  a Run is held for you to look at
   6  no credits
   7  a Run of that dataset is already in progress

@@ -58,7 +58,7 @@ SENTENCES: Mapping[str, Words] = {
         "a selector for what is around them, reads them all"
     ),
     "lists.visits": (
-        "{names} counts how often a record is looked at, so that its row changes with each Run; "
+        "{names} says how often a record is looked at, so that its row changes with each Run; "
         "--columns keeps only the columns that it names"
     ),
     "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",

@@ -237,9 +237,12 @@ def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> N
 @pytest.mark.parametrize(
     ("shown", "said"),
     [
-        ("<b class=views>{n}</b>", "views counts how often a record is looked at, so that its"),
-        ("<b>{n} visitors</b>", "number counts how often"),
-        ("<b>Aufrufe: {n}</b>", "aufrufe counts how often"),
+        ("<b class=views>{n}</b>", "views says how often a record is looked at, so that its"),
+        ("<b>{n} visitors</b>", "number says how often"),
+        ("<b>Aufrufe: {n}</b>", "aufrufe says how often"),
+        ("<b>({n} Viewing)</b>", "number says how often"),
+        ("<b>Added: May 4, 2027 | Visits: {n}</b>", "added says how often"),
+        ("<b>4 May 2027 · {n} views · Kitchen</b>", "date says how often"),
     ],
 )  # fmt: skip
 def test_a_number_of_visits_is_doubted(look: Looking, shown: str, said: str) -> None:

@@ -39,7 +39,7 @@ def label(survey: Survey, field: Field, values: Sequence[str]) -> str | None:
     if within is not None or not field.selector:
         return within
     some = spread(list(field.elements.values()), _SAMPLE)
-    return _common(_before(survey.page, survey.nodes[number]) for number in some)
+    return _common(label_before(survey.page, survey.nodes[number]) for number in some)
 
 
 def _header(survey: Survey, field: Field) -> str | None:
@@ -85,8 +85,11 @@ def _common(labels: Iterable[str | None]) -> str | None:
     return most if count >= _AGREE * counts.total() else None
 
 
-def _before(page: Page, node: LexborNode) -> str | None:
-    """What stands before an element and names it, such as "Price:"; or before its only wrapper."""
+def label_before(page: Page, node: LexborNode) -> str | None:
+    """What stands before an element and names it, such as "Price:"; or before its only wrapper.
+
+    None if nothing does.
+    """
     before = _previous(node)
     if before is None and node.parent is not None:
         before = _previous(node.parent)
@@ -150,6 +153,8 @@ _OLD: Final = names("old struck strike strikethrough strikeout crossed line") | 
 }
 """What a class says of a price with a line through it, and not what it is."""
 _AROUND: Final = 2
+_INSIDE: Final = 4
+_TITLED: Final = names("name title")
 
 
 class Naming:
@@ -211,8 +216,25 @@ class Naming:
         for name in _class_names(field):
             words = [word for word in _words(name) if word not in self._shared]
             if words:
-                return identifier(" ".join(words))
+                return (
+                    "title" if self._is_around_titles(field, words) else identifier("_".join(words))
+                )
         return ""
+
+    def _is_around_titles(self, field: Field, words: Sequence[str]) -> bool:
+        """Whether its titles stand alone in elements that are called so, and it is called else."""
+        if field is not self._title or not _TITLED.isdisjoint(words):
+            return False
+        survey = self._survey
+        inside = sum(
+            any(
+                survey.held(survey.texts, below) == survey.held(survey.texts, number)
+                and any("title" in _words(name) for name, _ in survey.signatures[below].classes)
+                for below in islice(survey.below(number), _INSIDE)
+            )
+            for number in field.elements.values()
+        )
+        return inside > _MOST_ALIKE * len(field.elements)
 
     def _tag(self, field: Field) -> str:
         tags = Counter(self._survey.signatures[number].tag for number in field.elements.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -105,6 +105,8 @@ def _plain(attribute: str | None) -> str:
 def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterator[Reading]:
     """What differs, texts that lie within other such texts left out."""
     texts: set[int] = set()
+    every = {number for field in fields for number in field.elements.values()}
+    times = {number for number in every if survey.signatures[number].tag == "time"}
     for field in fields:
         if "livedata-index" in field.selector and len(field.elements) < _BY_PLACE * records:
             continue
@@ -117,7 +119,7 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
         alone = not within or tag == "a" or _is_name(survey, field, records)
         values = _texts(survey, field) if says and alone else {}
         if _differ(values, records) and not _is_beside(survey, field, values):
-            if not (tag == "time" and _is_dated(survey, field)):
+            if not _is_dated(survey, field, times):
                 yield Reading(field, None, values)
             if not within and (tag not in APART or _is_leaf(survey, field)):
                 texts.update(field.elements.values())
@@ -169,10 +171,27 @@ def _attributes(survey: Survey, field: Field, tag: str) -> Iterator[str]:
         yield from (*signature.data, "id", *([TERM] if signature.tag == "dd" else ()))
 
 
-def _is_dated(survey: Survey, field: Field) -> bool:
-    """Whether the moments of a field are written for programs too."""
-    dated = _attribute_values(survey, field, "datetime")
-    return len(dated) >= _MOST * len(field.elements) and len(set(dated.values())) > 1
+def _is_dated(survey: Survey, field: Field, times: Collection[int]) -> bool:
+    """Whether its elements have nothing but moments that are read as written for programs too."""
+    moments = [_moment(survey, number) for number in field.elements.values()]
+    dated = [
+        survey.page.attribute(survey.nodes[moment], "datetime")
+        for moment in moments
+        if moment in times
+    ]
+    return sum(map(bool, dated)) >= _MOST * len(moments) and len(set(dated)) > 1
+
+
+def _moment(survey: Survey, number: int) -> int:
+    """The first element, from one downwards, that is a moment or says more than what is in it."""
+    length, inner = survey.held(survey.texts, number), number
+    while (
+        survey.signatures[inner].tag != "time"
+        and inner + 1 < survey.ends[number]
+        and survey.held(survey.texts, inner + 1) == length
+    ):
+        inner += 1
+    return inner
 
 
 def _is_beside(survey: Survey, field: Field, values: Mapping[int, str]) -> bool:

@@ -60,3 +60,14 @@ def proposed(body: str) -> ProposedList:
     """What is proposed of the first list of a page."""
     lists = lists_of(body)
     return propose(lists, lists.seen[0])
+
+
+def listed(*records: str) -> ProposedList:
+    """What is proposed of these records."""
+    return proposed(f"<ul>{''.join(f'<li class=hit>{record}' for record in records)}</ul>")
+
+
+def values(proposal: ProposedList, name: str) -> list[object]:
+    """The values of a column."""
+    place = [column.name for column in proposal.columns].index(name)
+    return [row.values[place] for row in proposal.rows]

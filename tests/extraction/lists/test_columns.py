@@ -170,6 +170,31 @@ def test_columns_are_named_and_typed_by_what_the_page_says(case: str) -> None:
     ] == expected
 
 
+def test_a_title_is_called_as_the_element_in_which_it_stands_alone() -> None:
+    records = "".join(
+        f"<li class=hit><div class='left-side limit'><a class=title href=/{name}>{name}</a></div>"
+        f"<div class=limit-of>{number} g</div>"
+        for number, name in enumerate(NAMES)
+    )
+    names = [column.name for column in proposed(records).columns if column.is_text]
+    assert names[0] == "title"
+
+
+@pytest.mark.parametrize("beside", ["", " by Ann", "<i>Ann</i>"])
+def test_a_moment_is_read_once_whatever_stands_around_it(beside: str) -> None:
+    proposal = proposed(
+        "".join(
+            f"<li class=hit><h2>{name}</h2><div class=right-side>"
+            f"<time datetime=2027-05-{number:02}>{number} May</time>{beside}</div>"
+            for number, name in enumerate(NAMES, 1)
+        )
+    )
+    moments = [column for column in proposal.columns if "5 May" in str([*column.values.values()])]
+    dates = [column.selector for column in proposal.columns if column.attribute == "datetime"]
+    assert dates == ["time"]
+    assert len(moments) == (beside == " by Ann")
+
+
 def test_what_never_differs_is_no_column() -> None:
     assert "Buy" not in str(proposed(f"<ul>{cards()}</ul>").columns)
 

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from livedata.extraction.derived_names import UNNUMBERED
 from livedata.extraction.lists.keys import Key, titles
 from livedata.extraction.lists.page_lists import find_lists
-from livedata.extraction.lists.proposal import ProposedList, propose
+from livedata.extraction.lists.proposal import propose
 from livedata.extraction.page import Page
-from tests.extraction.lists.pages import NAMES, proposed
+from tests.extraction.lists.pages import NAMES, listed, proposed, values
 
 LONG = [
     f"{name} of steel that keeps the heat for {number} hours" for number, name in enumerate(NAMES)
 ]
 PRICES = "<b class=price>{at}.50 €</b>"
-
-
-def values(proposal: ProposedList, name: str) -> list[object]:
-    """The values of a column."""
-    place = [column.name for column in proposal.columns].index(name)
-    return [row.values[place] for row in proposal.rows]
-
-
-def listed(*records: str) -> ProposedList:
-    return proposed(f"<ul>{''.join(f'<li class=hit>{record}' for record in records)}</ul>")
 
 
 def cut(title: str) -> str:
@@ -356,45 +344,6 @@ def test_a_title_with_a_line_through_it_stays_a_title() -> None:
     assert values(proposal, "title") == list(NAMES)
 
 
-SHIFTED = {
-    "a date before it": (
-        "<div>Until {at} May</div>",
-        "<div>by Author {at}</div><div>{n} comments</div>",
-    ),
-    "a mark before it": ("<li>New!</li>", "<li>{n} €</li><li>{n} rooms</li>"),
-}
-
-
-@pytest.mark.parametrize("case", SHIFTED)
-def test_a_place_at_which_another_part_stands_in_some_records_is_no_column(case: str) -> None:
-    before, parts = SHIFTED[case]
-    records = [
-        f"<h3>{name}</h3><ul>{(before if number % 3 == 0 else '') + parts}</ul>".format(
-            at=number, n=number * 7
-        )
-        for number, name in enumerate(NAMES)
-    ]
-    proposal = listed(*records)
-    assert proposal.shifted
-    for column in proposal.columns:
-        said = {re.sub(r"\d+", "0", str(value)) for value in values(proposal, column.name)}
-        assert len(said) == 1 or column.name == "title", (column.name, said)
-    alike = [
-        f"<h3>{name}</h3><ul>{parts.format(at=number, n=number * 7)}</ul>"
-        for number, name in enumerate(NAMES)
-    ]
-    assert len(listed(*alike).columns) == 3
-    assert not listed(*alike).shifted
-
-
-def test_equal_parts_of_which_some_records_have_more_stay_columns() -> None:
-    records = []
-    for number, name in enumerate(NAMES):
-        tags = "".join(f"<li>tag {number * n % 5}</li>" for n in range(2, 4 + number % 2))
-        records.append(f"<h3>{name}</h3><ul>{tags}</ul>")
-    assert len(listed(*records).columns) == 3
-
-
 def test_a_link_that_a_few_of_many_records_have_elsewhere_is_read_where_it_stands() -> None:
     """Three of 600 have none in their first cell, but one to another record in the second."""
     rows = "".join(
@@ -423,25 +372,6 @@ def test_the_numbers_of_chapters_among_sections_are_left_out() -> None:
     assert [row.values[title] for row in proposal.rows][:5] == [
         name.removeprefix("1. ").removeprefix("2. ") for name in names[:5]
     ]
-
-
-def test_a_place_at_which_some_records_have_their_link_is_no_column_of_texts() -> None:
-    """The second paragraph is what a record says, but its "Read more" where that is missing."""
-    proposal = listed(
-        *(
-            f"<h3><a href=/{name}>{name}</a></h3><p>Number {number} of them</p>"
-            + ("" if number % 4 == 1 else f"<p>{name} in a word or two, as it is sold</p>")
-            + f"<p><a href=/{name}>Read more of {name[:2]}</a></p>"
-            for number, name in enumerate(NAMES)
-        )
-    )
-    assert not [
-        column.name
-        for number, column in enumerate(proposal.columns)
-        if {str(row.values[number]).startswith("Read more") for row in proposal.rows}
-        == {True, False}
-    ]
-    assert proposal.shifted
 
 
 BUTTONS = {

@@ -33,18 +33,21 @@ _PRICED: Final = re.compile(
     r"(?:.*_)?(?:price|prices|preis|prix|precio|prezzo|cena|cost|amount|salary|msrp)(?:_.*)?"
 )
 _COUNTED: Final = re.compile(
-    r"(?:.*_)?(?:comments?|votes?|views?|hits|replies|likes|answers|rating|ratings|score|points|count"
+    r"(?:.*_)?(?:comments?|votes?|views?|viewing|hits|replies|likes|answers|rating|ratings|score|points|count"
     r"|counter|visits|downloads|reviews|stars|followers|shares|rank|position|place)(?:_\d+)?"
 )
 _VISITS: Final = (
-    r"(?:page_?)?views?|hits|visits?|visitors?|impressions|reads|aufrufe|besucher|klicks|vues|visites"
+    r"(?:page_?)?views?|viewing|hits|visits?|visitors?|impressions|reads|aufrufe|besucher|klicks|vues|visites"
     r"|visitas|visualiza\w+|visualizzazioni|weergaven|bezoekers|wyświetle\w+|zobrazen\w+|visningar"
     r"|просмотр\w*|посетител\w*"
 )
 _VISITED: Final = re.compile(rf"(?:.*_)?(?:{_VISITS})(?:_count|_\d+)?", re.IGNORECASE)
 _SAYS_VISITS: Final = re.compile(
-    rf"\W*\d[\d.,' ]*[kKmM]?\W*(?:{_VISITS})|\W*(?:{_VISITS})\W*\d[\d.,' ]*[kKmM]?", re.IGNORECASE
+    rf"\W*\d[\d.,' ]*[kKmM]?\W*(?:{_VISITS})\W*|\W*(?:{_VISITS})\W*\d[\d.,' ]*[kKmM]?\W*",
+    re.IGNORECASE,
 )
+_SET_APART: Final = re.compile(r"[|•·»]")
+"""What stands between the parts of a line: Added: May 4 | Visits: 75."""
 _PEOPLE: Final = re.compile(
     r"(?:.*_)?(?:author|authors|user|username|member|poster|posted_by|by|seller|agent|editor|owner"
     r"|starter|creator|contributor|reviewer|reporter|uploader|submitter)(?:_\d+)?"
@@ -144,10 +147,16 @@ def is_price(value: str) -> bool:
 
 
 def counts_visits(name: str, texts: Sequence[str]) -> bool:
-    """Whether numbers say how often a record was looked at, so that each look changes them."""
+    """Whether texts say how often a record was looked at, so that each look changes them."""
     if _VISITED.fullmatch(name):
         return _most(texts, _DIGITS.search)
-    return _most(texts, _SAYS_VISITS.fullmatch)
+    return _most(texts, _says_visits)
+
+
+def _says_visits(text: str) -> bool:
+    """Whether a text is a number of visits, or has a part that is one."""
+    parts = _SET_APART.split(text)
+    return any(len(part) <= _SHORT and _SAYS_VISITS.fullmatch(part) for part in parts)
 
 
 def leads_to_people(address: str) -> bool:
