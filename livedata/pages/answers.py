@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from flask import Response, g, render_template, request
@@ -22,7 +22,7 @@ from livedata.api.responses import (
 from livedata.model.errors import Damaged, LivedataError, NotFound
 from livedata.pages.markup import filters
 from livedata.pages.paging import address
-from livedata.pages.visits import Forged, Misdirected, context, form_token
+from livedata.pages.visits import Forged, Misdirected, context, form_token, remember
 
 
 class NoSuchPage(NotFound):
@@ -35,6 +35,8 @@ class OnlyForms(LivedataError):
     code = "only_forms"
 
 
+_DENSITY: Final = "livedata-density"
+_YEAR: Final = 365 * 86_400
 _OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403, OnlyForms: 405}
 _BY_HTTP_STATUS: dict[int, type[LivedataError]] = {
     404: NoSuchPage,
@@ -57,6 +59,7 @@ def page(
     """
     if data is not None and wants_json():
         return reply(msgspec.json.encode({**data(), "next": more}))
+    density = _density()
     # What a form has led to has no address of its own.
     linked = data is not None and request.method == "GET"
     made = render_template(
@@ -65,11 +68,22 @@ def page(
         status=status,
         token=form_token(),
         as_json=address(**{"as": "json"}) if linked else None,
+        density=density,
+        denser=address(density="roomy" if density else "compact"),
         more=more,
         **filters.for_a_page(),
         **values,
     )
-    return Response(made, status, mimetype="text/html")
+    response = Response(made, status, mimetype="text/html")
+    if "density" in request.args:
+        remember(response, density or "roomy", seconds=_YEAR, name=_DENSITY)
+    return response
+
+
+def _density() -> str | None:
+    """How close the rows of a table stand, by the address or as chosen before; None for roomy."""
+    wished = request.args.get("density") or request.cookies.get(_DENSITY)
+    return "compact" if wished == "compact" else None
 
 
 def wants_json() -> bool:

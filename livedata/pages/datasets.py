@@ -13,7 +13,7 @@ from livedata.hints import Subject, Try, tries
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Remedy
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import sparkline
@@ -43,12 +43,16 @@ class Skipped(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """A dataset with its next fire, its last Runs, newest first, and how both look over time."""
+    """A dataset with its next fire, its last Runs, newest first, and how both look over time.
+
+    `why` is what the last Run that is over said, if its output was not accepted.
+    """
 
     dataset: Dataset
     next_fire: str | None
     skipped: Skipped | None
     runs: Sequence[RunEnd]
+    why: str | None
     strip: Markup
     drawn: Markup | None
 
@@ -66,9 +70,7 @@ class Summary(Struct, frozen=True):
     @property
     def not_accepted(self) -> RunEnd | None:
         """The last Run that is over, if its output was not accepted."""
-        over = (run for run in self.runs if run.status not in {"queued", "running"})
-        last = next(over, None)
-        return last if last is not None and last.status != "succeeded" else None
+        return _not_accepted(self.runs)
 
 
 @at_one_moment
@@ -87,6 +89,7 @@ def show() -> Response:
             ids.format_optional_timestamp(fires.get(_raw(dataset))),
             skipped.get(_raw(dataset)),
             runs,
+            _why(_not_accepted(runs)),
             strip(runs),
             sparkline(of_table(runs)),
         )
@@ -99,6 +102,18 @@ def show() -> Response:
         summaries=summaries,
         more=more,
     )
+
+
+def _not_accepted(runs: Sequence[RunEnd]) -> RunEnd | None:
+    last = next((run for run in runs if run.status not in {"queued", "running"}), None)
+    return last if last is not None and last.status != "succeeded" else None
+
+
+def _why(run: RunEnd | None) -> str | None:
+    """What a Run said that was not accepted."""
+    if run is None:
+        return None
+    return queries.run(g.db, g.caller.owner, RunId(ids.raw_id(run.run)))["error"]
 
 
 def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]:

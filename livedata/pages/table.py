@@ -44,6 +44,8 @@ from livedata.store.shown_rows import Line
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
 ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
 _LONGEST_SEARCH: Final = 200
+_COLUMNS: Final = "livedata-columns"
+_YEAR: Final = 365 * 86_400
 MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
@@ -83,12 +85,11 @@ def show(dataset: str) -> Response:
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
     # The cells of the key stand in the row's key already, but for the names that research found.
-    columns = [
-        column
-        for column in shown["columns"]
-        if not column["key"] or any(line.alias for line in table.lines)
-    ]
-    return page(
+    key_too = any(line.alias for line in table.lines)
+    offered = [column for column in shown["columns"] if key_too or not column["key"]]
+    chosen = _chosen(offered)
+    columns = [column for column in offered if not chosen or column["id"] in chosen]
+    answer = page(
         "table.html",
         data=lambda: {
             "data": full_rows(g.db, owner, raw, table.lines),
@@ -97,21 +98,52 @@ def show(dataset: str) -> Response:
             **fires,
         },
         dataset=shown,
-        wish=wish,
-        where=asked,
         table=table,
         labels=[(column["id"], column["label"]) for column in columns],
+        offered=offered,
+        chosen=chosen,
         body=body(table.lines, columns, request.path),
-        statuses=STATUSES,
-        only=ONLY,
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
-        sorting=_sorting(wish, shown),
         export=Subject(owner, name).command("dataset export", name, options=asked.options),
         more=address(after=json.encode(table.end).decode()) if table.end else None,
+        **_narrowing(wish, asked, shown),
         **fires,
     )
+    return _kept(chosen, answer)
+
+
+def _narrowing(wish: TableQuery, asked: _Where, shown: Dataset) -> dict[str, Any]:
+    """What the form above the rows, and the heads of their columns, are filled with."""
+    return {
+        "wish": wish,
+        "where": asked,
+        "narrowed": any(request.args.get(name) for name in ("search", "where", "status", "only")),
+        "statuses": STATUSES,
+        "only": ONLY,
+        "sorting": _sorting(wish, shown),
+    }
+
+
+def _chosen(columns: Sequence[Column]) -> frozenset[str]:
+    """The columns that a person wishes to see, by the address or as chosen before; none for all."""
+    wished = request.args.getlist("column") or request.cookies.get(_COLUMNS, "").split(".")
+    return frozenset(column["id"] for column in columns if column["id"] in wished)
+
+
+def _kept(chosen: frozenset[str], response: Response) -> Response:
+    """Let the browser keep for this page which columns were chosen."""
+    if "column" in request.args:
+        response.set_cookie(
+            _COLUMNS,
+            ".".join(sorted(chosen)),
+            max_age=_YEAR if chosen else 0,
+            path=request.path,
+            httponly=True,
+            samesite="Strict",
+        )
+    return response
 
 
 def _fires(planned: Timetable) -> dict[str, Any]:
@@ -181,14 +213,13 @@ def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]
 
 def body(lines: Sequence[Line], columns: Sequence[Column], path: str) -> Markup:
     """The rows of a table; the page of each is below `path`."""
-    places = [(column["id"], _begin(column, wide=len(columns) > MOST)) for column in columns]
+    places = [(column["id"], _begin(column)) for column in columns]
     return Markup("\n".join([_row(line, places, path) for line in lines]))  # noqa: S704  (escaped)
 
 
-def _begin(column: Column, *, wide: bool) -> str:
+def _begin(column: Column) -> str:
     number = ' class="number"' if column["type"] == "number" else ""
-    label = f' data-label="{escape(column["label"])}"' if wide else ""
-    return f"<td{number}{label}>"
+    return f'<td{number} data-label="{escape(column["label"])}">'
 
 
 def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:

@@ -32,7 +32,7 @@ _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _EARLIER = """
 SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
     SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
-    r.new_rows + r.changed_rows + r.gone_rows
+    r.new_rows + r.changed_rows + r.gone_rows, r.completed_at - r.started_at
 FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
 ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
 """
@@ -111,7 +111,7 @@ class RunEnd(Struct, frozen=True):
     """How a Run ended, and when; while it is open, when it was queued.
 
     `changes` is how many rows it made, changed or found gone, and `rows` how many there were after
-    it; None if it was not accepted.
+    it; None if it was not accepted. `seconds` is how long it took; None if it did not begin or end.
     """
 
     run: str
@@ -119,6 +119,7 @@ class RunEnd(Struct, frozen=True):
     at: str
     changes: int
     rows: int | None
+    seconds: float | None
 
 
 def earlier_runs(
@@ -129,8 +130,9 @@ def earlier_runs(
     place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
     rows = reader.value(_ROWS_THEN, **place)
     ends = []
-    for run, status, ended_at, added, changes in reader.rows(_EARLIER, **place, limit=limit):
+    for run, status, at, added, changes, took in reader.rows(_EARLIER, **place, limit=limit):
         left = rows if status == "succeeded" else None
-        ends.append(RunEnd(format_uuid(run), status, format_timestamp(ended_at), changes, left))
+        seconds = None if took is None else took / 1_000_000
+        ends.append(RunEnd(format_uuid(run), status, format_timestamp(at), changes, left, seconds))
         rows -= added
     return ends

@@ -95,7 +95,7 @@ def test_the_next_runs_stand_with_the_schedule_and_those_that_were_skipped(
     listed, table = alice.get("/"), alice.get(path_of(dataset))
     assert f'title="{upcoming[0]}">' in listed
     for page in (listed, table):
-        assert "<code>30 3 * * *</code>" in page
+        assert '<span title="30 3 * * *">at 03:30 every day</span>, next <time' in page
     assert re.findall(r"<dt>Next Runs</dt>(.*?)</dd>", table)[0].count("<time") == 3
     places = [table.find(f'title="{fire}">') for fire in upcoming]
     assert -1 < places[0] < places[1] < places[2]

@@ -78,6 +78,7 @@ def skip_to_the_content(page: Page) -> None:
 def narrow_and_scroll(page: Page) -> None:
     """Choose the rows that are gone, and move the table, which is wider than the screen."""
     expect(page.get_by_role("heading", name="shop")).to_be_visible()
+    go(page, "Filter")
     to(page, "Status")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -107,6 +108,8 @@ def accept_what_is_held(page: Page) -> None:
             break
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="held")).to_be_visible()
+    to(page, "37 rows go")
+    page.keyboard.press("Space")
     go(page, "Accept this output")
     expect(page.get_by_role("heading", name="succeeded")).to_be_visible()
 

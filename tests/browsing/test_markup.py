@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata import pages
-from livedata.pages.markup.filters import cell, moment
+from livedata.model import ids
+from livedata.pages.markup.filters import ago, cell, moment
 
 if TYPE_CHECKING:
     from livedata.model.row import Scalar
@@ -61,3 +62,27 @@ def test_whatever_a_row_says_that_is_gone_is_struck_out(value: Scalar) -> None:
     assert struck is not None
     assert element is not None
     assert element[1] in struck[1].split(", ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.5, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (89 * 60, "89 min ago"),
+        (90 * 60, "2 h ago"),
+        (35 * 3600, "35 h ago"),
+        (36 * 3600, "2 days ago"),
+        (400 * 86_400, "400 days ago"),
+        (-30, "in a moment"),
+        (-3 * 3600, "in 3 h"),
+    ],
+)
+def test_a_moment_is_told_by_its_distance_with_the_exact_one_at_hand(
+    seconds: float, told: str
+) -> None:
+    then = ids.format_timestamp(ids.Micros(ids.now() - int(seconds * 1_000_000)))
+    written = ago(then)
+    assert f">{told}</time>" in written
+    assert f'title="{then}"' in written

@@ -13,6 +13,7 @@ from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.model.research.record import ResearchFact
+from livedata.model.run import Run
 from livedata.pages.report import write
 from livedata.services import attempts, explanation, queries, retention
 from livedata.services.pages.report import report
@@ -56,9 +57,12 @@ class Runs:
         self.by_end = {str(run["status"]): f"/runs/{run['id']}" for run in listed}
         self.path = f"/datasets/{ids.format_uuid(self.dataset)}/runs"
 
-    def status(self, end: str) -> str:
+    def run(self, end: str) -> Run:
         run = ids.RunId(ids.raw_id(self.by_end[end].rpartition("/")[2]))
-        return queries.run(self.store, self.owner, run)["status"]
+        return queries.run(self.store, self.owner, run)
+
+    def status(self, end: str) -> str:
+        return self.run(end)["status"]
 
 
 @pytest.fixture
@@ -250,9 +254,14 @@ def test_a_row_of_research_goes_by_its_name_everywhere(alice: Visitor, store: St
 def test_the_datasets_begin_with_those_whose_last_run_was_not_accepted(
     alice: Visitor, runs: Runs
 ) -> None:
-    assert f'<li><a href="{runs.by_end["held"]}"><bdi>shop</bdi>' in alice.get("/")
+    first = alice.get("/")
+    card, table = first.find('<section class="decision held"'), first.find("<table")
+    assert (
+        -1 < card < first.find(f'<a href="{runs.by_end["held"]}">Decide about its output') < table
+    )
+    assert str(escape(runs.run("held")["error"]))[:100] in first
     alice.post(f"{runs.by_end['held']}/accept", alice.token("/"))
-    assert "was not accepted" not in alice.get("/")
+    assert "Decide about its output" not in alice.get("/")
 
 
 @pytest.mark.one_database

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.model.errors import Invalid
-from livedata.rules.declaration.cron import next_fire, schedule_problem
+from livedata.rules.declaration.cron import in_words, next_fire, schedule_problem
 
 # Before a leap day and the end of a month: the edges that a scan of four days can meet.
 START = datetime(2024, 2, 27, 23, 30, tzinfo=UTC)
@@ -176,3 +176,25 @@ def test_it_fires_where_a_scan_of_every_minute_finds_it(
 def test_it_always_fires_later_even_where_clocks_change(minutes: int, expression: str) -> None:
     after = datetime(2024, 10, 26, tzinfo=UTC) + timedelta(minutes=minutes)
     assert after < next_fire(expression, after, "Europe/Berlin") <= after + timedelta(days=2)
+
+
+IN_WORDS = {
+    "* * * * *": "every minute",
+    "*/15 * * * *": "every 15 minutes",
+    "0 * * * *": "every hour",
+    "0 */6 * * *": "every 6 hours",
+    "0  */6 *  * *": "every 6 hours",
+    # These begin anew with each hour or day, so the last stretch is shorter.
+    "*/7 * * * *": "every seventh minute of every hour",
+    "0 */5 * * *": "at minute 0 past every fifth hour",
+    "30 6 * * *": "at 06:30 every day",
+    "0 9 * * 1-5": "at 09:00 on Monday through Friday",
+    "0 0 1,15 * 3": "at 00:00 on the first and the 15th day of month and on Wednesday",
+    "not a schedule": "not a schedule",
+    "61 * * * *": "61 * * * *",
+}
+
+
+@pytest.mark.parametrize(("expression", "words"), IN_WORDS.items())
+def test_a_schedule_is_told_in_words(expression: str, words: str) -> None:
+    assert in_words(expression) == words

@@ -7,14 +7,27 @@ for (const time of document.querySelectorAll("time[datetime]:not(.exact)")) {
   if (!Number.isNaN(moment.getTime())) time.textContent = moments.format(moment);
 }
 
-const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
-for (const data of document.querySelectorAll("data.number")) {
+const numbers = [0, 1, 2, 3, 4].map(decimals =>
+  new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: 20 }));
+function write(data, decimals) {
   const number = Number(data.value), size = Math.abs(number);
   // A number that would lose digits, or be a row of zeros, stays as it is written.
   const whole = String(number) === data.value || data.value.includes("e");
   if (whole && (size === 0 || (size >= 1e-6 && size <= Number.MAX_SAFE_INTEGER))) {
     data.title = data.value;
-    data.textContent = numbers.format(number);
+    data.textContent = numbers[decimals].format(number);
+  }
+}
+for (const data of document.querySelectorAll("data.number")) write(data, 0);
+
+// Numbers of a column have alike many decimals, so that their points stand below each other.
+for (const table of document.querySelectorAll("table.cells")) {
+  const columns = [];
+  for (const data of table.querySelectorAll("td.number > data.number"))
+    (columns[data.parentElement.cellIndex] ??= []).push(data);
+  for (const column of columns.filter(Boolean)) {
+    const decimals = Math.max(...column.map(data => (data.value.split(".")[1] ?? "").length));
+    if (decimals > 0 && decimals < numbers.length) for (const data of column) write(data, decimals);
   }
 }
 

@@ -14,7 +14,10 @@ from typing import Final, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup
 
+from livedata.model import ids
+from livedata.model.dataset import Dataset
 from livedata.model.row import Scalar
+from livedata.rules.declaration.cron import in_words
 from livedata.services.pages.table import words
 
 _LONG: Final = 600
@@ -31,6 +34,8 @@ _WHY: Final = {
 }
 """Why a cell is empty, as a person reads it."""
 _YES, _NO = (f'<data value="{name}">{words(name == "true")}</data>' for name in ("true", "false"))
+_UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
+"""A unit, its seconds, and from how many seconds on it is told."""
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _PART: Final = re.compile(r"\w+|\s+")
 _OF_A_TEXT: Final = 20_000
@@ -79,6 +84,9 @@ def _unchanged(text: str) -> str:
 def add_to(environment: Environment) -> None:
     """Let the templates of an environment know the filters."""
     environment.filters["moment"] = lambda timestamp: Markup(moment(timestamp))  # noqa: S704
+    environment.filters["ago"] = lambda timestamp: Markup(ago(timestamp))  # noqa: S704
+    environment.filters["state"] = state
+    environment.filters["in_words"] = in_words
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
     environment.filters["unfolding"] = lambda text: Markup(_unfolding(text))  # noqa: S704
@@ -96,6 +104,34 @@ def moment(timestamp: str | None) -> str:
         return '<span class="none">none</span>'
     exact = escape(timestamp)
     return f'<time datetime="{exact}" title="{exact}">{exact[:10]} {exact[11:16]} UTC</time>'
+
+
+def ago(timestamp: str | None) -> str:
+    """How long ago a moment was, or how far it is, with the exact one at hand."""
+    if timestamp is None:
+        return '<span class="none">none</span>'
+    exact = escape(timestamp)
+    seconds = (ids.now() - ids.parse_timestamp(timestamp)) / 1_000_000
+    return f'<time class="exact" datetime="{exact}" title="{exact}">{_distance(seconds)}</time>'
+
+
+def _distance(seconds: float) -> str:
+    size = abs(seconds)
+    if size < _UNITS[-1][2]:
+        return "just now" if seconds > 0 else "in a moment"
+    unit, length = next((unit, length) for unit, length, begin in _UNITS if size >= begin)
+    number = f"{size / length:.0f} {unit}"
+    return f"{number} ago" if seconds > 0 else f"in {number}"
+
+
+def state(dataset: Dataset) -> str:
+    """How a dataset is doing, in a word: how its last Run ended, if that was not accepted."""
+    last = dataset["lastRun"]
+    if last is not None and last["status"] != "succeeded":
+        return last["status"]
+    if dataset["status"] == "paused":
+        return "paused"
+    return "draft" if last is None else "ok"
 
 
 def count(number: float) -> str:

@@ -14,21 +14,34 @@ from livedata.store.shown_runs import RunEnd
 _WIDTH = 1000
 _NARROWEST = 8
 """What took no time is still seen."""
+_HIGH, _LOWEST = 24, 4
+"""How high the bar of the longest Run of a strip is, and that of the shortest."""
 
 
 def strip(runs: Sequence[RunEnd]) -> Markup:
-    """The ends of Runs that stand newest first, as links; the oldest comes first."""
+    """The ends of Runs that stand newest first, as links; the oldest comes first.
+
+    Each is a bar as high as the Run took long, full only if its output was accepted.
+    """
     if not runs:
         return Markup('<span class="none">none yet</span>')
-    items = "".join(map(_item, reversed(runs)))
+    longest = max((run.seconds or 0 for run in runs), default=0)
+    items = "".join(_item(run, longest) for run in reversed(runs))
     told = f"The last {len(runs)} Runs, the oldest first"
     return Markup(f'<ol class="strip" aria-label="{told}">{items}</ol>')  # noqa: S704  (all ours)
 
 
-def _item(run: RunEnd) -> str:
-    told = f"{run.status}, {run.at[:10]} {run.at[11:16]} UTC"
+def _item(run: RunEnd, longest: float) -> str:
+    took = "" if run.seconds is None else f", {run.seconds:.1f} s"
+    told = f"{run.status}, {run.at[:10]} {run.at[11:16]} UTC{took}"
+    height = _LOWEST
+    if run.seconds is not None and longest:
+        height = max(_LOWEST, round(run.seconds / longest * (_HIGH - 2)))
+    ink = "currentColor" if run.status == "succeeded" else "none"
     return (
         f'<li><a class="end {run.status}" href="/runs/{run.run}" title="{told}">'
+        f'<svg viewBox="0 0 8 {_HIGH}" aria-hidden="true"><rect x="1" y="{_HIGH - 1 - height}"'
+        f' width="6" height="{height}" fill="{ink}" stroke="currentColor"/></svg>'
         f'<span class="unseen">{told}</span></a></li>'
     )
 

@@ -22,10 +22,27 @@ _FIELDS: tuple[tuple[str, range, dict[str, int]], ...] = (
     ("day of the week", range(8), {name: number for number, name in enumerate(_DAYS)}),
 )
 _TERM = re.compile(r"(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:/([0-9]+))?")
+_EVERY = (
+    (re.compile(r"\*(?:/([1-9][0-9]?))?(?: \*){4}"), 60, "minute"),
+    (re.compile(r"0 \*(?:/([1-9][0-9]?))?(?: \*){3}"), 24, "hour"),
+)
 SET_BACK = timedelta(hours=3)
 """As Debian's cron: a step of the clock that is shorter is a correction and repeats no fire."""
 _INSTANT = timedelta(microseconds=1)
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def in_words(expression: str) -> str:
+    """A schedule in English, such as "every 6 hours"; one with a problem is left as it is."""
+    if schedule_problem(expression) is not None:
+        return expression
+    for pattern, whole, unit in _EVERY:
+        match = pattern.fullmatch(" ".join(expression.split()))
+        # Every 7 minutes would begin anew with each hour.
+        if match is not None and whole % (number := int(match[1] or 1)) == 0:
+            return f"every {unit}" if number == 1 else f"every {number} {unit}s"
+    told = CronSim(expression, _ANY_MOMENT).explain()
+    return told[:1].lower() + told[1:]
 
 
 def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
