@@ -7,7 +7,7 @@ else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ from livedata.store.shares import Scope
 Question: TypeAlias = Mapping[str, Any]
 """The value of each of `PARAMETERS`, by name."""
 Kind = TypeVar("Kind", bound=Served)
+Opened = TypeVar("Opened")
 _LINE_END: Final = "\r\n"  # RFC 4180
 _ABOUT_MOMENT: Final = "a moment with its zone, a day, a sequence, or the id of a Run"
 _OF_ROWS: Final = (
@@ -78,13 +79,23 @@ def answer(
     for a question that is wrong, FormUnavailable, and Conflict for a scope that the table no longer
     fits.
     """
-    with ExitStack() as stack:
-        reader = stack.enter_context(store.reading())
+
+    def answered(reader: Reader) -> Response:
         scope = opened(reader)
         try:
-            response = _answered(reader, scope, form, asked, zone)
+            return _answered(reader, scope, form, asked, zone)
         except Invalid as error:
             raise BadRequest(error.message, error.details, error.remedies) from None
+
+    return streamed(store, store.reading(), answered)
+
+
+def streamed(
+    store: Store, transaction: AbstractContextManager[Opened], make: Callable[[Opened], Response]
+) -> Response:
+    """A response that is made in a transaction, which lasts until all of it is sent."""
+    with ExitStack() as stack:
+        response = make(stack.enter_context(transaction))
         if response.is_streamed and not response.direct_passthrough:
             # The request is over for Flask before its rows are read.
             response.response = _logged(response.iter_encoded(), store, g.request_id)
@@ -102,6 +113,11 @@ def _answered(reader: Reader, scope: Scope, form: str, asked: Question, zone: st
     changes = serve_changes(reader, scope, query, after, since, zone)
     _refuse(asked, _OF_ROWS, "is for the forms of rows, such as .csv")
     return _response(changes, CHANGE_FORMS[form], asked)
+
+
+def rows_file(table: ServedTable, form: str, asked: Question) -> Response:
+    """The rows of a table in a form of `ROW_FORMS`."""
+    return _response(table, ROW_FORMS[form], asked)
 
 
 def _refuse(asked: Question, parameters: Sequence[Parameter], why: str) -> None:

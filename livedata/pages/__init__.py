@@ -22,6 +22,7 @@ _ROUTES: Final = (
     ("POST", "/sign-out", "sign_in", "leave"),
     ("GET", "/", "datasets", "show"),
     ("GET", "/datasets/<dataset>", "table", "show"),
+    ("GET", "/datasets/<dataset>/rows.<form>", "table", "as_file"),
     ("GET", "/datasets/<dataset>/rows/<row>", "row", "show"),
     ("POST", "/datasets/<dataset>/rows/<row>", "row", "edit"),
     ("GET", "/datasets/<dataset>/changes", "changes", "show"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any, Final, NamedTuple, get_args
 
@@ -12,11 +13,12 @@ from msgspec import ValidationError, json
 from msgspec.structs import replace
 
 from livedata.api.queries import identified
+from livedata.api.tables import ROW_FORMS, rows_file, streamed
 from livedata.hints import Subject
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
-from livedata.model.errors import BadRequest, Invalid
+from livedata.model.errors import BadRequest, Invalid, NotFound
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
 from livedata.pages.answers import page
@@ -36,12 +38,18 @@ from livedata.services.pages.table import (
     PageCursor,
     TablePage,
     TableQuery,
+    every_row,
     full_rows,
     table_page,
 )
+from livedata.services.served_tables import ServedTable, TableView, state_of_table
+from livedata.store import datasets
+from livedata.store.database.store import Database
 from livedata.store.shown_rows import Line
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
+FILES: Final = ("csv", "xlsx", "json")
+"""The forms in which a view is offered as a file."""
 ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
 _LONGEST_SEARCH: Final = 200
 _COLUMNS: Final = "livedata-columns"
@@ -106,12 +114,52 @@ def show(dataset: str) -> Response:
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
+        files={form: address(f"{request.path}/rows.{form}", after=None) for form in FILES},
         export=Subject(owner, name).command("dataset export", name, options=asked.options),
         more=address(after=json.encode(table.end).decode()) if table.end else None,
         **_narrowing(wish, asked, shown),
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def as_file(dataset: str, form: str) -> Response:
+    """The rows of all pages of a table, as it is narrowed, sorted and chosen, as a file."""
+    if form not in ROW_FORMS:
+        raise NotFound(f"There is no form {form[:20]!r}; there is: {', '.join(ROW_FORMS)}.")
+    store, raw = context().store, DatasetId(identified(dataset))
+    return streamed(store, store.at_one_moment(), partial(_written, raw, form))
+
+
+def _written(dataset: DatasetId, form: str, db: Database) -> Response:
+    table = _served(db, dataset)
+    # A workbook keeps a text a text; of CSV a spreadsheet makes formulas.
+    response = rows_file(table, form, {"gone": True, "safe": form == "csv"})
+    name = f"{table.dataset.name}.{form}"
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
+
+
+def _served(db: Database, dataset: DatasetId) -> ServedTable:
+    """The table that the page shows, with the rows of all of its pages. Raises Invalid."""
+    owner = g.caller.owner
+    shown = queries.dataset(db, owner, dataset)
+    asked = _Where.of(request.args, shown["columns"])
+    if asked.wrong:
+        raise Invalid(asked.wrong)
+    wish = replace(_wish(request.args, shown), where=asked.states, after=None)
+    chosen = _chosen(shown["columns"])
+    columns = [each for each in shown["columns"] if not chosen or each["id"] in chosen]
+    with db.reading() as reader:
+        ref, state = datasets.ref(reader, owner, dataset), state_of_table(reader, dataset)
+    return ServedTable(
+        ref,
+        ref.head,
+        TableView(columns, columns, is_whole=True, states=(), dropped=()),
+        state,
+        (request.full_path, sorted(chosen), ref.head, repr(columns)),
+        every_row(db, owner, dataset, wish),
+    )
 
 
 def _narrowing(wish: TableQuery, asked: _Where, shown: Dataset) -> dict[str, Any]:

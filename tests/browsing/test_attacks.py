@@ -37,6 +37,8 @@ FORMS = {
     "/sign-in/link",
     "/sign-out",
 }
+FILES = {"/datasets/<dataset>/rows.<form>", "/runs/<run>/screenshot"}
+"""Those that are no HTML, and no JSON on wish."""
 OPEN_FORMS = {"/sign-in", "/sign-in/link", "/sign-out"}
 """Those that stand for no thing of an owner."""
 PAGES = {
@@ -44,6 +46,7 @@ PAGES = {
     "/usage",
     "/datasets/<dataset>",
     "/datasets/<dataset>/changes",
+    "/datasets/<dataset>/rows.<form>",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
     "/runs/<run>",
@@ -60,6 +63,7 @@ def shop(store: Store, alice: Visitor) -> dict[str, str]:
     columns = queries.dataset(store, alice.owner, dataset)["columns"]
     return {
         "dataset": ids.format_uuid(dataset),
+        "form": "csv",
         "row": min(rows, key=lambda row: row["rowKey"])["id"],
         "run": held[0]["id"],
         "field": columns[1]["id"],
@@ -189,7 +193,7 @@ def test_the_api_answers_as_without_pages(alice: Visitor) -> None:
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("path", sorted(PAGES - {"/runs/<run>/screenshot"}))
+@pytest.mark.parametrize("path", sorted(PAGES - FILES))
 def test_each_page_as_json_is_json(alice: Visitor, shop: dict[str, str], path: str) -> None:
     answer = alice.client.get(f"{filled(path, shop)}?as=json")
     assert (answer.status_code, answer.mimetype) == (200, "application/json")

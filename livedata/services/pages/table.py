@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest, nsmallest
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -94,6 +95,21 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
     return TablePage(written, None if end is None else PageCursor(end[0], ids.format_uuid(end[1])))
 
 
+def every_row(
+    db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery
+) -> Iterator[Row]:
+    """All rows that a query finds, in its order, whatever page it is at.
+
+    They are read while the transaction of `db` lasts. Raises NotFound, and Invalid for a table with
+    too much text to be sorted.
+    """
+    with db.reading() as reader:
+        fields = datasets.ref(reader, owner, dataset).fields
+        places = _Looking(reader, dataset, fields, query).every()
+        while together := list(islice(places, ON_A_PAGE)):
+            yield from rows.of_ids(reader, dataset, fields, together)
+
+
 def full_rows(
     db: Database, owner: OwnerName, dataset: DatasetId, wanted: Sequence[Line]
 ) -> list[Row]:
@@ -157,6 +173,15 @@ class _Looking:
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
         shown = first[:ON_A_PAGE]
         return shown, shown[-1] if len(first) > len(shown) else None
+
+    def every(self) -> Iterator[RowId]:
+        """The rows of all pages. Raises Invalid."""
+        descends = self._query.descending
+        if self._query.sort is None:
+            candidate_rows = newest(self._reader, self._dataset, self._query.only, None, None)
+            return (row.id for row in candidate_rows if self._wants(row))
+        places = ((_order(*place, descends=descends), place[1]) for place in self._matching())
+        return (row for _, row in sorted(places, key=itemgetter(0), reverse=descends))
 
     def _matching(self) -> Iterator[Place]:
         """The place of each row: whole rows would be too much to hold."""
