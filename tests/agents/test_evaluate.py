@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from tests.agents.evaluate import attempt
+from tests.agents.scripted import attempt
 from tests.agents.tasks import TASKS, Task
 from tests.agents.world import world
 

@@ -21,15 +21,24 @@ PER_PAGE = 10
 CREDITS = 1_000
 
 
-class World(NamedTuple):
-    """A store with the tables ``lamps``, which is well, and ``chairs``, which failed; and a site.
+class Known(NamedTuple):
+    """What an agent knows before it asks: up to which sequence of the lamps it has asked before.
 
-    `asked` is the sequence of the lamps up to which somebody has asked before.
+    `page` is the address of the first page of a list of 60 lamps.
+    """
+
+    asked: int
+    page: str
+
+
+class World(NamedTuple):
+    """A store with the tables ``lamps``, which is well, and ``chairs``, which failed.
+
+    `page_bytes` are the bytes of all pages of the list that may be watched.
     """
 
     store: Store
-    site: Site
-    asked: int
+    known: Known
     page_bytes: int
 
 
@@ -43,18 +52,20 @@ def world() -> Iterator[World]:
     with TemporaryDirectory(prefix="livedata-agents-") as folder, Site() as site:
         pages = shop(some_items(60), per_page=PER_PAGE)
         site.pages(pages)
-        home = {"LIVEDATA_HOME": folder, "LIVEDATA_ALLOW_HOSTS": site.host}
-        with (
-            mock.patch.dict(environ, home),
-            closing(Store(f"sqlite:///{Path(folder) / 'livedata.db'}")) as store,
-        ):
+        url = f"sqlite:///{Path(folder) / 'livedata.db'}"
+        settings = {
+            "LIVEDATA_HOME": folder,
+            "LIVEDATA_DATABASE_URL": url,
+            "LIVEDATA_ALLOW_HOSTS": site.host,
+        }
+        with mock.patch.dict(environ, settings), closing(Store(url)) as store:
             accounts.grant(store, "local", CREDITS)
             asked = _lamps(store)
             chairs = Table(store, made.declared("chairs"))
             chairs.take({"sku": "C-1", "title": "Stool", "price": 30})
             chairs.take()
             listed = sum(len(body) for path, body in pages.items() if path != "/")
-            yield World(store, site, asked, listed)
+            yield World(store, Known(asked, site.at("/page/1.html")), listed)
 
 
 def _lamps(store: Store) -> int:

@@ -89,9 +89,10 @@ class Malformed:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call of a tool that nobody offered."""
+    """A call of a tool, by default of one that nobody offered; `arguments` are JSON."""
 
     name: str = "send_mail"
+    arguments: str = "{}"
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ def _completion(asked: Asked, scripted: Scripted) -> dict[str, Any]:
         case Refusal():
             message["refusal"] = scripted.words
         case ToolCall():
-            message["tool_calls"] = [_call(scripted.name, "{}")]
+            message["tool_calls"] = [_call(asked, scripted.name, scripted.arguments)]
             finish = "tool_calls"
         case Text():
             message["content"] = scripted.text
@@ -257,11 +258,11 @@ def _completion(asked: Asked, scripted: Scripted) -> dict[str, Any]:
 
 def _put(message: dict[str, Any], asked: Asked, text: str) -> None:
     if asked.mode == "tool":
-        message["tool_calls"] = [_call(asked.body["tools"][0]["function"]["name"], text)]
+        message["tool_calls"] = [_call(asked, asked.body["tools"][0]["function"]["name"], text)]
     else:
         message["content"] = text
 
 
-def _call(name: str, arguments: str) -> dict[str, Any]:
+def _call(asked: Asked, name: str, arguments: str) -> dict[str, Any]:
     function = {"name": name, "arguments": arguments}
-    return {"id": "call-1", "type": "function", "function": function}
+    return {"id": f"call-{asked.number}", "type": "function", "function": function}

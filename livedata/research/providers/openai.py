@@ -58,24 +58,31 @@ PASSING = {408, 409, 429, 500, 502, 503, 504}
 pydantic_ai.BANNER_ENABLED = False
 
 
+def chat_model(
+    settings: ResearchSettings, client: httpx2.AsyncClient, repeats: int
+) -> OpenAIChatModel:
+    """The model that the operator set; the client repeats a request in silence `repeats` times."""
+    sdk = AsyncOpenAI(
+        base_url=settings.model_base_url,
+        api_key=settings.model_api_key or "none",
+        http_client=client,
+        max_retries=repeats,
+        timeout=settings.model_seconds,
+    )
+    return OpenAIChatModel(
+        settings.model,
+        provider=OpenAICompatibleProvider("model", openai_client=sdk),
+        profile=_profile(settings),
+    )
+
+
 class OpenAIModel:
     """The model that the operator set; one serves a whole Run on its loop."""
 
     def __init__(self, settings: ResearchSettings, client: httpx2.AsyncClient) -> None:
         self._settings = settings
         # Repeating is done here: what the client repeats in silence could not be counted.
-        sdk = AsyncOpenAI(
-            base_url=settings.model_base_url,
-            api_key=settings.model_api_key or "none",
-            http_client=client,
-            max_retries=0,
-            timeout=settings.model_seconds,
-        )
-        self._model = OpenAIChatModel(
-            settings.model,
-            provider=OpenAICompatibleProvider("model", openai_client=sdk),
-            profile=_profile(settings),
-        )
+        self._model = chat_model(settings, client, repeats=0)
         self._agents: dict[tuple[str, str], Agent[object, Answer]] = {}
 
     @property
@@ -125,25 +132,12 @@ class OpenAIModel:
         )
 
     def _failure(self, error: Exception, question: Question) -> Failed:
-        code = _code(error)
-        match code:
-            case "model_invalid_output":
-                words = "no answer fitted the schema"
-            case "model_output_cut":
-                words = f"the answer was cut after {question.most_output} tokens"
-            case _:
-                words = self._words(error)
-        return Failed(code, complaint(words, self._settings.model_api_key))
-
-    def _words(self, error: Exception) -> str:
-        if isinstance(error, ModelHTTPError):
-            return words_of_error(error.status_code, error.body)
-        if isinstance(error, ContentFilterError):
-            return error.message
-        address, causes = self._settings.model_base_url, _chain(error)
-        if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
-            return f"nothing answers at {address}"
-        return f"{address}: {str(causes[-1]) or type(causes[-1]).__name__}"
+        code = failure_code(error)
+        words = {
+            "model_invalid_output": "no answer fitted the schema",
+            "model_output_cut": f"the answer was cut after {question.most_output} tokens",
+        }
+        return Failed(code, words.get(code) or failure_words(error, self._settings))
 
 
 class _Call(WrapperModel):
@@ -218,7 +212,8 @@ def _profile(settings: ResearchSettings) -> OpenAIModelProfile:
     )
 
 
-def _sampling(model: OpenAIChatModel) -> ModelSettings:
+def sampling(model: OpenAIChatModel) -> ModelSettings:
+    """How a model is told to draw the same answer again."""
     # A model that reasons draws as it likes, and refuses to be told.
     reasons = model.profile.get("openai_supports_reasoning", False)
     return ModelSettings() if reasons else ModelSettings(temperature=0, seed=7)
@@ -232,7 +227,7 @@ def _agent(
         model,
         output_type=_output_type(question, output),
         instructions=question.system,
-        model_settings=_sampling(model) | _format(question, output),
+        model_settings=sampling(model) | _format(question, output),
     )
 
     @agent.output_validator
@@ -268,7 +263,8 @@ def _complaint_of(error: jsonschema_rs.ValidationError) -> str:
     return f"{place or 'answer'}: {complaint(error.message)}"
 
 
-def _code(error: Exception) -> CallFailure:
+def failure_code(error: Exception) -> CallFailure:
+    """What an error of a call is."""
     match error:
         case ModelAuthenticationError():
             return "model_auth"
@@ -280,6 +276,22 @@ def _code(error: Exception) -> CallFailure:
             return "model_invalid_output"
         case _:
             return "model_unavailable"
+
+
+def failure_words(error: Exception, settings: ResearchSettings) -> str:
+    """What the model's server, or the way to it, says went wrong; the key is not in it."""
+    return complaint(_words(error, settings.model_base_url), settings.model_api_key)
+
+
+def _words(error: Exception, address: str) -> str:
+    if isinstance(error, ModelHTTPError):
+        return words_of_error(error.status_code, error.body)
+    if isinstance(error, ContentFilterError):
+        return error.message
+    causes = _chain(error)
+    if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
+        return f"nothing answers at {address}"
+    return f"{address}: {str(causes[-1]) or type(causes[-1]).__name__}"
 
 
 def _chain(error: BaseException) -> list[BaseException]:
