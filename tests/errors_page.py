@@ -16,13 +16,13 @@ from livedata.cli.exit_codes import EXIT_CODES
 from livedata.cli.runs.show import OF_RESEARCH
 from livedata.hints import Subject, hint, quoted
 from livedata.messages import (
-    addresses,
     causes,
     checks,
     deliveries,
     fetch,
     findings,
     notice_events,
+    request,
     research_findings,
     run_end,
 )
@@ -60,7 +60,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "The end of a Run": ("What no page and no Check explains.", run_end.SENTENCES),
     "Addresses": (
         "What is wrong with an address, after its place in the source.",
-        addresses.PREDICATES,
+        request.PREDICATES,
     ),
     "Causes": (
         (

@@ -31,7 +31,7 @@ from livedata.mcp.answers import (
     fitting,
 )
 from livedata.mcp.run import explain_run
-from livedata.messages import addresses
+from livedata.messages import request
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError
 from livedata.model.ids import format_uuid
@@ -157,7 +157,7 @@ def _check_site(access: DatasetAccess, opened: OpenDataset) -> None:
     if isinstance(source, dict) and isinstance(url := source.get("url"), str):
         problem = url_problem(url, load(_environ(access)).targets)
         if problem is not None:
-            raise Invalid(f"The address of {opened.name!r} {addresses.predicate(problem)}.")
+            raise Invalid(f"The address of {opened.name!r} {request.predicate(problem)}.")
 
 
 def _judge(declaration: Mapping[str, Any]) -> CreateDataset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages import remedies
-from livedata.messages.addresses import predicate
+from livedata.messages.request import predicate
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from livedata.messages.templates import Words, fill
 from livedata.model.errors import Detail, Invalid
+from livedata.model.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 Path = tuple[str | int, ...]
 
@@ -96,3 +100,30 @@ def nearest(word: str, names: Sequence[str]) -> str | None:
     plain = {name.replace("_", "").lower(): name for name in reversed(names)}
     near = get_close_matches(word.replace("_", "").lower(), plain, n=1, cutoff=0.7)
     return plain[near[0]] if near else None
+
+
+def _character(problem: Problem) -> str:
+    character = str(problem.params["character"])
+    named = {"\\": "a backslash", " ": "a space"}
+    called = named.get(character, f"the character U+{ord(character):04X}")
+    return f"must not contain {called} (character {problem.params['position']})"
+
+
+PREDICATES: Mapping[str, Words] = {
+    "address.character": _character,
+    "address.scheme": "must begin with http:// or https://",
+    "address.odd_port": "is not a URL that can be read: its port must be a number between 1 and "
+    "65535",
+    "address.odd_host": "is not a URL that can be read: its host is not a valid name or address",
+    "address.credentials": "must not contain a user name or password",
+    "address.port_0": "must not have the port 0: it is between 1 and 65535",
+    "address.no_host": "must have a host after the two slashes",
+    "address.host_name": 'has the host "{host}", which is not a valid name',
+    "address.private": "has the private address {address}, which is not read",
+    "address.other_host": 'has the host "{host}", which is none of those that may be read',
+}
+
+
+def predicate(problem: Problem) -> str:
+    """What is wrong with an address, as what follows its name."""
+    return fill(PREDICATES, problem)

@@ -16,8 +16,7 @@ from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Remedy
 from livedata.pages.answers import page
-from livedata.pages.markup.plot import sparkline
-from livedata.pages.markup.run_marks import strip
+from livedata.pages.markup.plot import sparkline, strip
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries

@@ -24,7 +24,7 @@ from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.run_marks import timeline
+from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, runs

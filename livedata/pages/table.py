@@ -24,8 +24,7 @@ from livedata.model.row import RowStatus
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
 from livedata.pages.markup.filters import beginning, cell, moment
-from livedata.pages.markup.plot import plot
-from livedata.pages.markup.run_marks import strip
+from livedata.pages.markup.plot import plot, strip
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.conditions.clauses import StateClause

@@ -16,9 +16,8 @@ from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.questions import AskedQuestion, keep_refusal, prepare
 from livedata.research.asking.windows import Window
 from livedata.research.journal import Journal, fact
-from livedata.research.page import ExtractedPage, PagePart, WindowAnswer
+from livedata.research.page import ExtractedPage, PagePart, WindowAnswer, WindowExtractor
 from livedata.research.ports import Model, Question
-from livedata.research.window_answer import WindowExtractor
 
 AT_ONCE = 4
 """Windows that are asked at one time."""

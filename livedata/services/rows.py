@@ -1,21 +1,23 @@
-"""Acts on rows: edit cells by hand, or reset them to the values of the source."""
+"""Cells that a person edits: by hand, back to the source, and those whose source has moved on."""
 
 from __future__ import annotations
 
 import hashlib
+from typing import TypedDict
 
 import orjson
 
+from livedata.extraction.cells import same
 from livedata.model import ids
 from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, OwnerName, RevisionId, RowId
-from livedata.model.row import RowEdit, RowRevision
+from livedata.model.row import RowEdit, RowRevision, Scalar
 from livedata.rules.changes import edits
 from livedata.rules.changes.compare import Cells, CurrentRow
-from livedata.store import datasets, feed, revisions
+from livedata.store import datasets, feed, overrides, revisions
 from livedata.store import rows as row_store
 from livedata.store.database.backend import Reader
-from livedata.store.database.store import Store
+from livedata.store.database.store import Database, Store
 from livedata.store.datasets import DatasetRef
 from livedata.store.revisions import WriteContext
 
@@ -110,3 +112,45 @@ def _answer(
     change = feed.revision(reader, dataset, ref.fields, revision)
     assert change is not None
     return {key: value for key, value in change.items() if key not in {"before", "beforeOverrides"}}  # type: ignore[return-value]
+
+
+class StaleOverride(TypedDict):
+    """An edited cell with the value of the source at the edit, and since the Run `sinceRunId`."""
+
+    rowId: str
+    rowKey: str
+    fieldId: str
+    column: str
+    value: Scalar
+    sourceThen: Scalar
+    sourceNow: Scalar
+    agrees: bool
+    sinceRunId: str | None
+
+
+def edited_cells(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, set[str]]:
+    """Row id -> the fields that are edited by hand. Raises NotFound."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        return overrides.edited(reader, dataset_id, dataset.fields)
+
+
+def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOverride]:
+    """The overrides whose source has changed since the edit, also if it now agrees with them."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        moved = list(overrides.moved(reader, dataset_id, dataset.fields))
+    return [
+        {
+            "rowId": override.row,
+            "rowKey": override.key,
+            "fieldId": override.field,
+            "column": dataset.fields.columns[override.field]["name"],
+            "value": override.value,
+            "sourceThen": override.then["value"],
+            "sourceNow": override.now["value"],
+            "agrees": same(override.value, override.now["value"]),
+            "sinceRunId": override.run,
+        }
+        for override in moved
+    ]

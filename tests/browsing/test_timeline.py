@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from livedata.model import ids
 from livedata.model.ids import Micros
-from livedata.pages.markup.run_marks import timeline
+from livedata.pages.markup.plot import timeline
 
 if TYPE_CHECKING:
     from livedata.model.run import TraceStep

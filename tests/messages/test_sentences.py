@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import asdict
 
 from livedata import messages
-from livedata.messages.addresses import PREDICATES, predicate
 from livedata.messages.checks import check_title
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
+from livedata.messages.request import PREDICATES, predicate
 from livedata.model.problem import Params, Problem, Remedy, problem_of
 from tests.shell_words import OF_A_SHELL
 

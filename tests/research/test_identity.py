@@ -13,8 +13,10 @@ from livedata.rules.research.identity import (
     Resolved,
     Scope,
     entity_key,
+    fold_name,
+    fold_url,
+    same_place,
 )
-from livedata.rules.research.names import fold_name, fold_url, same_place
 
 
 def known(

@@ -6,7 +6,7 @@ from ipaddress import IPv6Address
 
 import pytest
 
-from livedata.messages.addresses import predicate
+from livedata.messages.request import predicate
 from livedata.model.errors import Invalid
 from livedata.model.problem import Remedy
 from livedata.rules.network.targets import (

@@ -16,7 +16,7 @@ from livedata.services import attempts, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
 from livedata.store.database.store import Store
-from livedata.store.research import artifacts, bodies, steps
+from livedata.store.research import artifacts, bodies
 from livedata.store.research import attempts as kept
 from tests.services.conftest import Clock
 from tests.services.research_table import (
@@ -99,7 +99,7 @@ def test_facts_name_known_entities_by_their_numbers_and_are_read_with_their_keys
             "SELECT facts FROM research_steps WHERE attempt_id = :attempt", attempt=attempt.id
         )
     # The last one has no row yet: it is named by its key.
-    told = [fact.key for fact in steps.unpack_facts(packed)]
+    told = [fact.key for fact in kept.unpack_facts(packed)]
     assert (sorted(map(str, told[:2])), told[2:]) == (["1", "2"], [3, key_of("Dyn")])
 
 

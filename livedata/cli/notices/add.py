@@ -16,7 +16,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.hints import Subject
-from livedata.messages.addresses import predicate
+from livedata.messages.request import predicate
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
@@ -31,7 +31,7 @@ from livedata.rules.declaration.notices import (
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.notices import subscriptions
-from livedata.services.notices.shown import as_json
+from livedata.services.notices.subscriptions import as_json
 from livedata.store.notices import Notice, Subscription
 from livedata.worker.delivery import apprise_message
 

@@ -14,8 +14,7 @@ from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.services.notices import subscriptions
-from livedata.services.notices.shown import as_json, shown_target, told_of
-from livedata.services.notices.subscriptions import Listing
+from livedata.services.notices.subscriptions import Listing, as_json, shown_target, told_of
 from livedata.store.notices import Notice
 
 DELETED = "(deleted)"

@@ -8,7 +8,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.model.ids import OwnerName
 from livedata.services.notices import subscriptions
-from livedata.services.notices.shown import as_json
+from livedata.services.notices.subscriptions import as_json
 from livedata.store.database.store import Store
 
 

@@ -29,8 +29,8 @@ from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowDetail, RowFilter
 from livedata.rules.conditions.parsing import parse_where
 from livedata.services import queries
-from livedata.services.overrides import edited_cells
-from livedata.services.overrides import stale as stale_edits
+from livedata.services.rows import edited_cells
+from livedata.services.rows import stale as stale_edits
 from livedata.services.snapshot import snapshot
 
 Edited = Mapping[str, Set[str]]

@@ -11,8 +11,8 @@ import click
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.hints import Subject
-from livedata.messages.addresses import predicate
 from livedata.messages.controls import escape_controls
+from livedata.messages.request import predicate
 from livedata.model.errors import Detail, Invalid
 from livedata.rules.network.targets import TargetPolicy, url_problem
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 from livedata.extraction import selectors
 from livedata.extraction.derived_names import DERIVED, is_derived
-from livedata.messages.addresses import predicate
-from livedata.messages.request import format_choices, format_value, invalid, nearest
+from livedata.messages.request import format_choices, format_value, invalid, nearest, predicate
 from livedata.model.dataset import CollectedType
 from livedata.model.errors import Detail
 from livedata.model.recipe import numbered_url

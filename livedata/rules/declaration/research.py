@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from livedata.extraction.pagination import canonical_url
-from livedata.messages.addresses import predicate
-from livedata.messages.request import invalid
+from livedata.messages.request import invalid, predicate
 from livedata.messages.research import NO_MODEL, NO_PRICE, NO_SEARCH
 from livedata.model.errors import Detail, ResearchUnavailable
 from livedata.model.problem import Remedy

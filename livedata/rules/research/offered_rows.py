@@ -11,8 +11,7 @@ from livedata.model.research.answers import OfferedCell, OfferedRow, PageText
 from livedata.model.research.recipe import Attribute, TablePlan
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold, without_marks
-from livedata.rules.research.identity import Scope
-from livedata.rules.research.names import fold_name, fold_url, host_of, within
+from livedata.rules.research.identity import Scope, fold_name, fold_url, host_of, within
 from livedata.rules.research.quotes import Excerpt, PageWords, holds_words
 
 RowFault = Literal["invalid_name", "name_quote_not_on_page", "name_not_in_quote", "scope_missing"]

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from livedata.model.research.recipe import EntityKind
 from livedata.rules.research.fold import fold
-from livedata.rules.research.names import fold_name
+from livedata.rules.research.identity import fold_name
 
 Gold = Mapping[str, Mapping[str, Sequence[str]]]
 """Name -> label -> the values that are right; none if the cell is to be empty."""

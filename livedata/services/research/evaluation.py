@@ -10,7 +10,7 @@ from livedata.model.ids import DatasetId, OwnerName, RowId, RunId, raw_id
 from livedata.model.row import Row
 from livedata.model.wire import as_uri
 from livedata.rules.research.fold import fold
-from livedata.rules.research.names import fold_name
+from livedata.rules.research.identity import fold_name
 from livedata.rules.research.numbers import holds_numbers
 from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries

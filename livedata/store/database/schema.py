@@ -236,8 +236,8 @@ TABLES = (
     DescribedTable(
         name="research_steps",
         key="id",
-        json={"step": "livedata.store.research.steps:STEP"},
-        packed={"facts": "livedata.store.research.steps:unpack_facts"},
+        json={"step": "livedata.store.research.attempts:STEP"},
+        packed={"facts": "livedata.store.research.attempts:unpack_facts"},
         moments=("started_at",),
         unique=("attempt_id,number",),
         research=True,

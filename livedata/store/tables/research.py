@@ -10,7 +10,7 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import codec
-from livedata.store.research import calls, entities, steps
+from livedata.store.research import attempts, calls, entities
 from livedata.store.tables.columns import (
     archived,
     big,
@@ -88,8 +88,8 @@ class ResearchStepRecord(SQLModel, table=True):
     run_id: bytes = id_of("runs")
     attempt_id: bytes = id_of("research_attempts")
     number: int
-    step: str = json(steps.STEP)
-    facts: bytes | None = packed(steps.unpack_facts)
+    step: str = json(attempts.STEP)
+    facts: bytes | None = packed(attempts.unpack_facts)
     started_at: int = moment()
 
 

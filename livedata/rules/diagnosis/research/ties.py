@@ -17,7 +17,7 @@ from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.record import ResearchFact
 from livedata.rules.research.fold import fold
-from livedata.rules.research.names import fold_name
+from livedata.rules.research.identity import fold_name
 
 AMBIGUOUS: Final = "identity_ambiguous"
 MOST_ALIASES: Final = 100

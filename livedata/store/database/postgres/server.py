@@ -15,9 +15,8 @@ from psycopg.pq import TransactionStatus
 from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Jobs, Row
 from livedata.store.database.postgres import words
-from livedata.store.database.postgres.catalog import TABLES
 from livedata.store.database.postgres.jobs import Publisher, make_tables
-from livedata.store.database.postgres.transaction import PostgresTransaction
+from livedata.store.database.postgres.transaction import TABLES, PostgresTransaction
 
 if TYPE_CHECKING:
     import sqlalchemy

@@ -14,7 +14,7 @@ from livedata.model.errors import Damaged
 from livedata.model.ids import Micros, RunId
 from livedata.store.database import backend
 from livedata.store.database.backend import Row
-from livedata.store.database.postgres import catalog, jobs
+from livedata.store.database.postgres import jobs
 from livedata.store.database.postgres.jobs import Publisher
 
 PART = 500
@@ -24,6 +24,35 @@ SELECT coalesce(sum(size), 0), coalesce(max(size), 0)
 FROM (SELECT octet_length(data) + coalesce(octet_length(overrides), 0) AS size
 """
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+# Tables of the queue that wakes workers up may stand beside ours.
+TABLES = """
+SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
+AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
+"""
+"""The names of all tables of the schema."""
+_SIZE = """
+SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint) FROM pg_class
+WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
+"""
+"""The bytes of all tables of the schema, with their indexes."""
+_UNIQUE_INDEXES = """
+SELECT t.relname, string_agg(CAST(a.attname AS text), ',' ORDER BY k.place)
+FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
+CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, place)
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number
+WHERE i.indisunique AND NOT i.indisprimary
+AND t.relnamespace = CAST(current_schema() AS regnamespace) GROUP BY t.relname, i.indexrelid
+"""
+"""(table, columns with commas between) of every unique index but primary keys."""
+_REFERENCES = """
+SELECT child.relname, a.attname, parent.relname, b.attname
+FROM pg_constraint c JOIN pg_class child ON child.oid = c.conrelid
+JOIN pg_class parent ON parent.oid = c.confrelid
+JOIN pg_attribute a ON a.attrelid = child.oid AND a.attnum = c.conkey[1]
+JOIN pg_attribute b ON b.attrelid = parent.oid AND b.attnum = c.confkey[1]
+WHERE c.contype = 'f' AND c.connamespace = CAST(current_schema() AS regnamespace) ORDER BY 1, 2
+"""
+"""(table, column, table referred to, column there) of every reference."""
 
 
 @lru_cache(maxsize=1024)
@@ -131,7 +160,7 @@ class PostgresTransaction:
 
     def size(self) -> int:
         """The bytes of all tables with their indexes."""
-        size: int = self.value(catalog.SIZE)
+        size: int = self.value(_SIZE)
         return size
 
     def damage(self) -> list[str]:
@@ -148,12 +177,20 @@ class PostgresTransaction:
 
     def unique_indexes(self) -> list[Row]:
         """(table, columns) of every unique index but primary keys."""
-        return self.rows(catalog.UNIQUE_INDEXES)
+        return self.rows(_UNIQUE_INDEXES)
 
     def dangling(self) -> list[str]:
         """The references that lead nowhere: somebody has turned their check off."""
         return [
             f"Row {place} of the table {table} refers to nothing in {parent}."
-            for table, column, parent, key in self.rows(catalog.REFERENCES)
-            for (place,) in self.rows(catalog.dangling(table, column, parent, key))
+            for table, column, parent, key in self.rows(_REFERENCES)
+            for (place,) in self.rows(_dangling(table, column, parent, key))
         ]
+
+
+def _dangling(table: str, column: str, parent: str, key: str) -> str:
+    """The question for the places of the rows of `table` whose reference leads nowhere."""
+    return (
+        f"SELECT CAST(c.ctid AS text) FROM {table} c LEFT JOIN {parent} p "  # noqa: S608  (our names)
+        f"ON p.{key} = c.{column} WHERE c.{column} IS NOT NULL AND p.{key} IS NULL"
+    )

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import AlreadyThere
-from livedata.store.database.sqlite import values as stored
 from livedata.store.database.sqlite.no_jobs import NoJobs
-from livedata.store.database.sqlite.transaction import SqliteTransaction
+from livedata.store.database.sqlite.transaction import WITHOUT_KEY, SqliteTransaction, without_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -300,8 +299,8 @@ class Sqlite:
     def _without_key(self) -> str | None:
         """The sentence for the first table that has lost its primary key."""
         with closing(self._connect("query_only=ON")) as driver:
-            row = driver.execute(stored.WITHOUT_KEY).fetchone()
-        return stored.without_key(row[0]) if row else None
+            row = driver.execute(WITHOUT_KEY).fetchone()
+        return without_key(row[0]) if row else None
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
         advice = _ADVICE.get(_kind(error), "Check that its folder exists, and can be written")

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from livedata.model import ids
 from livedata.model.errors import Damaged
-from livedata.model.ids import Micros, RunId
-from livedata.store.database.backend import Row
-from livedata.store.database.sqlite import values as stored
+from livedata.model.ids import ID_LENGTH, Micros, RunId, format_uuid
+from livedata.store.database.backend import Reader, Row
+
+_STORED = {"BLOB": "blob", "BIGINT": "integer", "INTEGER": "integer", "BOOLEAN": "integer"}
+"""The type of a column -> how its values are kept; all others are text."""
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+_COLUMNS = "SELECT name, type, pk FROM pragma_table_info(:table)"
+
+WITHOUT_KEY = """
+SELECT name FROM sqlite_master m WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+AND NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk) ORDER BY name
+"""
+"""The question for the tables that have lost their primary key: each is made with one."""
+_UNIQUE_INDEXES = """
+SELECT name, group_concat(part, ',') FROM (
+    SELECT m.name, l.name AS made, c.name AS part
+    FROM sqlite_master m, pragma_index_list(m.name) l, pragma_index_info(l.name) c
+    WHERE m.type = 'table' AND l."unique" AND l.origin <> 'pk' ORDER BY m.name, l.name, c.seqno)
+GROUP BY name, made
+"""
+"""The question for (table, columns) of every unique index but primary keys."""
 
 
 class SqliteTransaction:
@@ -90,15 +108,15 @@ class SqliteTransaction:
             # A file that is damaged enough fails the question instead of answering it.
             faults = [str(error)]
         damage = [f"The file of the store is damaged: {fault}." for fault in faults]
-        return damage or [stored.without_key(name) for (name,) in self.rows(stored.WITHOUT_KEY)]
+        return damage or [without_key(name) for (name,) in self.rows(WITHOUT_KEY)]
 
     def unreadable(self) -> Iterator[Damaged]:
         """The values that are no text in UTF-8, or of another type than their column."""
-        return stored.unreadable(self, self._decodes)
+        return _unreadable(self, self._decodes)
 
     def unique_indexes(self) -> list[Row]:
         """(table, columns) of every unique index but primary keys."""
-        return self.rows(stored.UNIQUE_INDEXES)
+        return self.rows(_UNIQUE_INDEXES)
 
     def dangling(self) -> list[str]:
         """The references that lead nowhere."""
@@ -121,3 +139,60 @@ def plain_file(path: Path) -> Iterator[SqliteTransaction]:
     """A transaction on a file that is no store, such as an export; it makes the file."""
     with closing(sqlite3.connect(path)) as driver, driver:
         yield SqliteTransaction(driver)
+
+
+def without_key(table: str) -> str:
+    """The sentence for a table without its primary key."""
+    return (
+        f"The store is damaged: the table {table} has lost its primary key. Put a backup in its "
+        "place."
+    )
+
+
+def _unreadable(reader: Reader, decodes: Callable[[str], bool]) -> Iterator[Damaged]:
+    """The values that are no text in UTF-8, or of another type than their column.
+
+    `decodes` tells whether all texts that a question selects can be read.
+    """
+    for (table,) in reader.rows(_TABLES):
+        columns = reader.rows(_COLUMNS, table=table)
+        # As bytes: the key itself may be what cannot be read.
+        keys = ", ".join(f"CAST({name} AS BLOB)" for name, _, in_key in columns if in_key)
+        for column, declared, _ in columns:
+            stored = _STORED.get(declared, "text")
+            yield from _of_another_type(reader, table, keys, column, stored)
+            # Decoded by the driver, in one go; value by value only if that has failed.
+            if stored == "text" and not decodes(f"SELECT {column} FROM {table}"):  # noqa: S608
+                yield from _not_utf8(reader, table, keys, column)
+
+
+def _of_another_type(
+    reader: Reader, table: str, keys: str, column: str, stored: str
+) -> Iterator[Damaged]:
+    others = f"typeof({column}) NOT IN ('null', '{stored}')"
+    for key in reader.each(f"SELECT {keys} FROM {table} WHERE {others}"):  # noqa: S608
+        yield Damaged(table, _row_name(key), column)
+
+
+def _not_utf8(reader: Reader, table: str, keys: str, column: str) -> Iterator[Damaged]:
+    texts = f"SELECT CAST({column} AS BLOB), {keys} FROM {table} WHERE typeof({column}) = 'text'"  # noqa: S608
+    for text, *key in reader.each(texts):
+        if not _is_utf8(text):
+            yield Damaged(table, _row_name(key), column)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _row_name(key: Iterable[bytes]) -> str:
+    """The key of a row, part by part, as people see it."""
+    parts = (
+        format_uuid(part) if len(part) == ID_LENGTH else part.decode(errors="backslashreplace")
+        for part in key
+    )
+    return "/".join(parts)
