@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 import httpx2
@@ -20,52 +13,21 @@ import orjson
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.patience import until
+from tests.served import ServedCommand
 
-ROOT = Path(__file__).parents[2]
+READY = r"\Alivedata answers agents at (http://127\.0\.0\.1:(\d+)/mcp)\n\Z"
 MODERN, OLDER = "2026-07-28", "legacy"
 ACCEPTED = "application/json, text/event-stream"
 Answer = TypeVar("Answer")
 
 
-class AgentsServed:
-    """A running server. At the end of the block it is stopped, and must exit with 0."""
+class AgentsServed(ServedCommand):
+    """A running server, which has said so and nothing else."""
 
     def __init__(self, home: Path, *options: str, **settings: str) -> None:
-        # Files and no pipes: a full pipe would stop the server.
-        self._out, self._log = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        command = [sys.executable, "-m", "livedata", "mcp", "--http", "127.0.0.1:0", *options]
-        environ = {**os.environ, "LIVEDATA_HOME": str(home), "PYTHONPATH": str(ROOT), **settings}
-        self.process = subprocess.Popen(command, env=environ, stdout=self._out, stderr=self._log)
-        until(lambda: self.process.poll() is not None or "/mcp\n" in self.log())
-        match = re.fullmatch(
-            r"livedata answers agents at (http://127\.0\.0\.1:(\d+)/mcp)\n", self.log()
-        )
-        assert match is not None, self.log()
-        self.address, self.port = match[1], int(match[2])
-
-    def __enter__(self) -> AgentsServed:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
-    ) -> None:
-        if self.process.poll() is None:
-            self.end()
-        code = self.process.wait(20)
-        log, out = self.log(), _written(self._out.fileno())
-        self._out.close()
-        self._log.close()
-        # After an error of the test itself, its own message matters more.
-        assert kind is not None or (code, out) == (0, ""), log
-
-    def end(self, number: int = signal.SIGTERM) -> None:
-        """Send the server a signal, by default to end."""
-        self.process.send_signal(number)
-
-    def log(self) -> str:
-        """All that the server has written to stderr."""
-        return _written(self._log.fileno())
+        words = ("mcp", "--http", "127.0.0.1:0", *options)
+        super().__init__(home, *words, ready=READY, **settings)
+        self.address, self.port = self.said[1], int(self.said[2])
 
     def as_agent(self, key: str, mode: str, ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
         """What the official client brings home that asks with a key."""
@@ -119,8 +81,3 @@ def with_key(key: str, **more: str) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Accept": ACCEPTED}
     headers |= {name.replace("_", "-"): value for name, value in more.items()}
     return {**headers, "Authorization": f"Bearer {key}"}
-
-
-def _written(file: int) -> str:
-    # pread leaves the file's position alone, at which the server goes on to write.
-    return os.pread(file, 10_000_000, 0).decode()

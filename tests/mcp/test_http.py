@@ -22,8 +22,9 @@ from mcp import Client
 from livedata.services import accounts
 from livedata.store.database.store import Store
 from tests.made import make_dataset, take
-from tests.mcp.over_http import MODERN, OLDER, ROOT, AgentsServed, with_key
+from tests.mcp.over_http import MODERN, OLDER, AgentsServed, with_key
 from tests.patience import LONG, until
+from tests.served import ROOT
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 VERSIONS: tuple[dict[str, str], ...] = (
