@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import anyio
+import jsonschema_rs
 import orjson
 from mcp import Client
 
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.answers import LONGEST_ANSWER
 from livedata.mcp.server import make_server
-from livedata.mcp.tools import READING
+from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.messages.controls import escape_controls
 from livedata.store.database.store import Store
 
-Call = tuple[str, Mapping[str, Any]]
+Call = tuple[str, dict[str, Any]]
 TOOLS = {tool.name: tool for tool in READING}
 FAILED = "livedata failed here"
 """How the sentence begins of what nobody thought of."""
@@ -26,23 +27,36 @@ STEERING = "\x1b[31m\x07\x7f\x9b\u202e\u2066\u200f\u061c\u2028"
 """Characters that steer a terminal, or turn a text around."""
 
 
-class Asker:
-    """An agent that asks about the datasets of an owner, or some of them."""
+class Agent:
+    """An agent in this process: the official client at the server, without a pipe between.
 
-    def __init__(self, store: Store, *names: str, owner: str = "local") -> None:
-        self.access = DatasetAccess.of(store, owner, "UTC", names)
+    It asks about the datasets of an owner, or some of them.
+    """
+
+    def __init__(
+        self, store: Store, *names: str, owner: str = "local", tools: Sequence[Tool] = READING
+    ) -> None:
+        self.access, self.tools = DatasetAccess.of(store, owner, "UTC", names), tools
+        self.progress: list[str | None] = []
 
     def each(self, calls: Iterable[Call]) -> list[Any]:
         """The results of calls over one connection, of which each is sound."""
+        asked = [*calls]
 
-        async def asked() -> list[Any]:
-            async with Client(make_server(self.access, READING)) as client:
-                return [await client.call_tool(tool, dict(given)) for tool, given in calls]
+        async def results() -> list[Any]:
+            async with Client(make_server(self.access, self.tools)) as client:
+                return [
+                    await client.call_tool(tool, given, progress_callback=self._hear)
+                    for tool, given in asked
+                ]
 
-        results = anyio.run(asked)
-        for result in results:
-            check(result)
-        return results
+        answers = anyio.run(results)
+        for (tool, _), answer in zip(asked, answers, strict=True):
+            if answer.is_error:
+                check(answer)
+            else:
+                checked(tool, answer)
+        return answers
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The answer of a tool."""
@@ -67,6 +81,9 @@ class Asker:
             if cursor is None:
                 return
 
+    async def _hear(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002
+        self.progress.append(message)
+
 
 def text_of(result: Any) -> str:
     """The half of a result that is text."""
@@ -87,6 +104,15 @@ def check(result: Any) -> None:
     assert len(orjson.dumps(result.structured_content)) <= LONGEST_ANSWER
     for part in strings(result.structured_content):
         assert escape_controls(part) == part
+
+
+def checked(tool: str, answer: Any) -> dict[str, Any]:
+    """The answer, which is sound and as its tool announces it."""
+    check(answer)
+    body: dict[str, Any] = answer.structured_content
+    schema = next(each for each in (*READING, *WRITING) if each.name == tool).output_schema()
+    jsonschema_rs.validator_for(schema).validate(body)
+    return body
 
 
 def strings(value: object) -> Iterator[str]:

@@ -21,7 +21,7 @@ from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from tests import made
-from tests.mcp.asking import FAILED, STEERING, TOOLS, Asker, check, forged, text_of
+from tests.mcp.asking import FAILED, STEERING, TOOLS, Agent, check, forged, text_of
 from tests.mcp.wire import ROOT, request, tool_call, wire
 from tests.patience import until
 from tests.services.table import A, B, C, Table
@@ -87,20 +87,20 @@ def arguments() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_a_wrong_value_in_any_argument_gets_a_sentence(table: Table, wrong: object) -> None:
     calls = [(tool, {**GIVEN[tool], argument: wrong}) for tool, argument in arguments()]
-    results = Asker(table.store).each(calls)
+    results = Agent(table.store).each(calls)
     assert len(results) == len(calls)
     for call, result in zip(calls, results, strict=True):
         assert FAILED not in text_of(result), call
 
 
 def test_unknown_arguments_and_tools_are_refused_by_name(table: Table) -> None:
-    asker = Asker(table.store)
+    agent = Agent(table.store)
     for tool, given in GIVEN.items():
-        assert asker.refused(tool, **given, nix=1).startswith(f"{tool} has no argument 'nix'")
-        assert FAILED not in asker.refused(tool, **given, **{STEERING * 99: 1})
-        assert FAILED not in asker.refused(tool, **given, **{HALF: 1})
+        assert agent.refused(tool, **given, nix=1).startswith(f"{tool} has no argument 'nix'")
+        assert FAILED not in agent.refused(tool, **given, **{STEERING * 99: 1})
+        assert FAILED not in agent.refused(tool, **given, **{HALF: 1})
     for name in ("delete_everything", "", STEERING, "x" * 1_000_000):
-        assert asker.refused(name).startswith("There is no tool ")
+        assert agent.refused(name).startswith("There is no tool ")
 
 
 @pytest.mark.one_database
@@ -110,10 +110,10 @@ def test_orders_in_cells_names_and_errors_steer_nothing(store: Store) -> None:
     key = ORDER.replace("\u2028", "")  # the product itself takes that one out of a key
     table.take({**A, "sku": key, "title": ORDER}, B)
     table.take({**A, "sku": key, "title": f"{ORDER}!"}, B)
-    asker = Asker(store)
-    (entry,) = asker.ask("list_datasets")["datasets"]
-    (first, _) = asker.ask("query_rows", dataset=entry["dataset"])["rows"]
-    answers = asker.each(
+    agent = Agent(store)
+    (entry,) = agent.ask("list_datasets")["datasets"]
+    (first, _) = agent.ask("query_rows", dataset=entry["dataset"])["rows"]
+    answers = agent.each(
         [
             ("describe_dataset", {"dataset": entry["dataset"]}),
             ("describe_dataset", {"dataset": f"Shop {ORDER}"}),
@@ -128,42 +128,42 @@ def test_orders_in_cells_names_and_errors_steer_nothing(store: Store) -> None:
     assert answers[2].structured_content == answers[3].structured_content
     assert r"\x1b[31m" in first[1]
     for name, given in GIVEN.items():
-        asker.each([(name, {**given, "dataset": ORDER})])
+        agent.each([(name, {**given, "dataset": ORDER})])
 
 
 def test_a_row_is_named_as_answers_show_its_key(store: Store) -> None:
     keys = ["a\u200eb", f"{'k' * 5_000}1", "\\x1b", "plain"]
     Table(store).take(*({**A, "sku": key} for key in keys))
-    asker = Asker(store)
-    rows = asker.ask("query_rows", dataset="shop", columns=["sku"])["rows"]
-    changed = [change["row"] for change in asker.ask("list_changes", dataset="shop")["changes"]]
+    agent = Agent(store)
+    rows = agent.ask("query_rows", dataset="shop", columns=["sku"])["rows"]
+    changed = [change["row"] for change in agent.ask("list_changes", dataset="shop")["changes"]]
     assert changed == [key for (key,) in rows]
     for (key,) in rows:
-        assert asker.ask("get_row", dataset="shop", row=key)["row"] == key
+        assert agent.ask("get_row", dataset="shop", row=key)["row"] == key
 
 
 def test_nothing_of_another_owner_is_told(table: Table) -> None:
     hers = made.make_dataset(table.store, "alice", "jewels")
     run = made.take(table.store, hers, [{**A, "sku": "crown"}], owner="alice")
-    asker = Asker(table.store)
-    check_hidden(asker, table.store, hers, "jewels", "crown", run)
+    agent = Agent(table.store)
+    check_hidden(agent, table.store, hers, "jewels", "crown", run)
     with pytest.raises(NotFound):
-        Asker(table.store, "jewels")
-    assert [entry["dataset"] for entry in asker.ask("list_datasets")["datasets"]] == ["shop"]
+        Agent(table.store, "jewels")
+    assert [entry["dataset"] for entry in agent.ask("list_datasets")["datasets"]] == ["shop"]
 
 
 def test_nothing_of_a_dataset_that_was_not_named_is_told(table: Table) -> None:
     hidden = made.make_dataset(table.store, name="jewels")
     run = made.take(table.store, hidden, [{**A, "sku": "crown"}])
     made.make_dataset(table.store, name="empty-jewels")
-    asker = Asker(table.store, "shop")
-    check_hidden(asker, table.store, hidden, "jewels", "crown", run)
-    check_hidden(asker, table.store, hidden, "empty-jewels", "crown", run)
-    assert [entry["dataset"] for entry in asker.ask("list_datasets")["datasets"]] == ["shop"]
+    agent = Agent(table.store, "shop")
+    check_hidden(agent, table.store, hidden, "jewels", "crown", run)
+    check_hidden(agent, table.store, hidden, "empty-jewels", "crown", run)
+    assert [entry["dataset"] for entry in agent.ask("list_datasets")["datasets"]] == ["shop"]
 
 
 def check_hidden(
-    asker: Asker, store: Store, dataset: ids.DatasetId, name: str, key: str, run: str
+    agent: Agent, store: Store, dataset: ids.DatasetId, name: str, key: str, run: str
 ) -> None:
     """Everything that names what is hidden gets the answer that names of nothing get."""
     with store.reading() as reader:
@@ -175,7 +175,7 @@ def check_hidden(
     for secret in real:
         nothing = secret.translate(OTHERS)
         of_secret, of_nothing = (
-            asker.each((tool, {**GIVEN[tool], argument: given}) for tool, argument in named)
+            agent.each((tool, {**GIVEN[tool], argument: given}) for tool, argument in named)
             for given in (secret, nothing)
         )
         for asked, told, expected in zip(named, of_secret, of_nothing, strict=True):
@@ -186,10 +186,10 @@ def check_hidden(
 
 @pytest.mark.parametrize("order", [None, "price desc"])
 def test_a_cursor_of_no_answer_is_refused(table: Table, order: str | None) -> None:
-    asker = Asker(table.store)
+    agent = Agent(table.store)
     asked = {"dataset": "shop", "limit": 1, "order": order}
-    cursor = asker.ask("query_rows", **asked)["next"]
-    assert asker.ask("query_rows", **asked, cursor=cursor)["rows"]
+    cursor = agent.ask("query_rows", **asked)["next"]
+    assert agent.ask("query_rows", **asked, cursor=cursor)["rows"]
     wrong: list[str] = [
         *(cursor[:length] for length in range(len(cursor) - 1)),
         *("!" * 400, "=", "bnVsbA", "W10", cursor.upper(), "\u00e9" * 9),
@@ -198,20 +198,20 @@ def test_a_cursor_of_no_answer_is_refused(table: Table, order: str | None) -> No
         forged(cursor, digest="0" * 16),
     ]
     for given in wrong:
-        assert asker.refused("query_rows", **asked, cursor=given).startswith("cursor is not"), given
+        assert agent.refused("query_rows", **asked, cursor=given).startswith("cursor is not"), given
     for other in ({"where": ["price < 99"]}, {"gone": True}, {"columns": ["sku"]}, {"at": "1"}):
-        assert "cursor is not" in asker.refused("query_rows", **asked, **other, cursor=cursor)
+        assert "cursor is not" in agent.refused("query_rows", **asked, **other, cursor=cursor)
     later = forged(cursor, through=99)
-    assert "The sequence 99 is past the head" in asker.refused("query_rows", **asked, cursor=later)
+    assert "The sequence 99 is past the head" in agent.refused("query_rows", **asked, cursor=later)
     far = {**asked, "cursor": forged(cursor, start=2**62)}
     if order is None:
-        assert asker.ask("query_rows", **far)["rows"] == []
+        assert agent.ask("query_rows", **far)["rows"] == []
     else:
-        assert "cursor is not" in asker.refused("query_rows", **far)
+        assert "cursor is not" in agent.refused("query_rows", **far)
 
 
 def test_a_dataset_that_is_deleted_between_two_pages_is_not_found(table: Table) -> None:
-    walk = Asker(table.store).walk(dataset="shop", limit=1)
+    walk = Agent(table.store).walk(dataset="shop", limit=1)
     next(walk)
     datasets.remove(table.store, "local", table.id)
     with pytest.raises(AssertionError, match="There is no dataset 'shop'"):
@@ -262,11 +262,11 @@ def test_what_was_asked_before_stdin_ended_is_answered(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("table")
 def test_ten_thousand_calls_at_once_are_all_answered_in_little_memory(tmp_path: Path) -> None:
     with wire(tmp_path) as opened:
-        opened.call("list_datasets")
-        idle, numbers = opened.memory(), range(1, 10_001)
+        opened.warm_up("list_datasets")
+        numbers = range(1, 10_001)
         opened.send(tool_call(number, "list_datasets", {}) for number in numbers)
         assert {opened.hear()["id"] for _ in numbers} == {*numbers}
-        assert opened.memory() - idle < 30_000_000
+        assert opened.grown() < 30_000_000
 
 
 @pytest.mark.one_database
@@ -275,8 +275,7 @@ def test_who_never_reads_costs_little_memory_and_does_not_hold_the_process(
 ) -> None:
     table.take(*({**A, "sku": f"{number}", "title": "x" * 900} for number in range(50)))
     with wire(tmp_path) as opened:
-        opened.call("query_rows", dataset="shop")
-        idle = opened.memory()
+        opened.warm_up("query_rows", dataset="shop")
         asked = [tool_call(number, "query_rows", {"dataset": "shop"}) for number in range(2, 2_000)]
         opened.send(asked)
         seen = [-1] * 20
@@ -287,7 +286,7 @@ def test_who_never_reads_costs_little_memory_and_does_not_hold_the_process(
             return seen[-1] == seen[-20]
 
         until(rests)
-        assert opened.memory() - idle < 30_000_000
+        assert opened.grown() < 30_000_000
         opened.process.send_signal(signal.SIGTERM)
         assert opened.process.wait(20) == -signal.SIGTERM
 

@@ -19,7 +19,7 @@ from livedata.mcp.tools import MOST, READING
 from livedata.services import explanation
 from livedata.store.database.store import Store
 from tests import made
-from tests.mcp.asking import STEERING, TOOLS, Asker, forged, text_of
+from tests.mcp.asking import STEERING, TOOLS, Agent, forged, text_of
 from tests.mcp.wire import wire
 from tests.services.table import A, Item, Table
 
@@ -75,7 +75,7 @@ def test_what_all_tools_announce_is_small(store: Store) -> None:
 def test_a_hundred_rows_of_four_columns_are_small(store: Store) -> None:
     Table(store).take(*plain(100))
     columns = ["sku", "title", "price", "stock"]
-    answer = Asker(store).ask("query_rows", dataset="shop", columns=columns, limit=100)
+    answer = Agent(store).ask("query_rows", dataset="shop", columns=columns, limit=100)
     assert len(answer["rows"]) == 100
     assert answer["next"] is None
     assert len(compact(answer)) <= 8_000
@@ -86,12 +86,12 @@ def test_a_hundred_rows_of_four_columns_are_small(store: Store) -> None:
 def test_the_longest_cells_are_cut_until_they_fit(store: Store, text: str) -> None:
     table = Table(store)
     table.take(*({**A, "sku": f"{number}", "title": text} for number in range(30)))
-    asker = Asker(store)
-    assert [row[0] for page in asker.walk(dataset="shop", limit=MOST) for row in page] == [
+    agent = Agent(store)
+    assert [row[0] for page in agent.walk(dataset="shop", limit=MOST) for row in page] == [
         str(number) for number in range(30)
     ]
-    assert "characters]" in asker.ask("get_row", dataset="shop", row="7")["cells"]["title"]["value"]
-    assert asker.ask("list_changes", dataset="shop", limit=MOST)["changes"]
+    assert "characters]" in agent.ask("get_row", dataset="shop", row="7")["cells"]["title"]["value"]
+    assert agent.ask("list_changes", dataset="shop", limit=MOST)["changes"]
 
 
 @pytest.mark.one_database
@@ -103,8 +103,8 @@ def test_a_table_as_wide_as_may_be_with_names_as_long_as_may_be_fits(
     table = Table(store, declared_wide(name, text))
     for _ in range(21):
         table.take(wide_row(text[:2_000]))
-    asker = Asker(store)
-    (listed,) = asker.ask("list_datasets")["datasets"]
+    agent = Agent(store)
+    (listed,) = agent.ask("list_datasets")["datasets"]
     given = listed["dataset"]
     asked: list[tuple[str, dict[str, Any]]] = [
         ("describe_dataset", {}),
@@ -115,7 +115,7 @@ def test_a_table_as_wide_as_may_be_with_names_as_long_as_may_be_fits(
         ("list_changes", {"limit": MOST, "when": [f"{n} changes" for n in WIDE_NAMES[1:20]]}),
         ("explain_run", {}),
     ]
-    results = asker.each((tool, {"dataset": given, **more}) for tool, more in asked)
+    results = agent.each((tool, {"dataset": given, **more}) for tool, more in asked)
     assert [text_of(result) for result in results if result.is_error] == []
     assert len(results[1].structured_content["rows"]) == 1
     assert results[4].structured_content["changes"]
@@ -126,9 +126,9 @@ def test_every_change_of_a_wide_row_comes_though_none_fits_whole(store: Store) -
     table = Table(store, declared_wide("wide", "x"))
     for _ in range(5):
         table.take(wide_row("y" * 2_000))
-    asker, after, sequences = Asker(store), 0, []
+    agent, after, sequences = Agent(store), 0, []
     while True:
-        answer = asker.ask("list_changes", dataset="wide", after=after, limit=MOST)
+        answer = agent.ask("list_changes", dataset="wide", after=after, limit=MOST)
         sequences += [change["sequence"] for change in answer["changes"]]
         after = answer["through"]
         if answer["next"] is None:
@@ -141,9 +141,9 @@ def test_two_hundred_datasets_with_long_questions_are_listed_once_each(store: St
     for number in range(200):
         name = f"{number:03} {chr(0x1F4A9) * (LONGEST_NAME - 4)}"
         Table(store, {**made.declared(name), "question": "?" + STEERING * 40})
-    asker, names, cursor = Asker(store), [], None
+    agent, names, cursor = Agent(store), [], None
     while True:
-        answer = asker.ask("list_datasets", cursor=cursor)
+        answer = agent.ask("list_datasets", cursor=cursor)
         names += [entry["dataset"][:3] for entry in answer["datasets"]]
         cursor = answer["next"]
         if cursor is None:
@@ -156,9 +156,9 @@ def test_of_a_row_with_a_thousand_changes_the_last_ones_are_told(store: Store) -
     table = Table(store)
     for price in range(1_000):
         table.take({**A, "price": price})
-    answer = Asker(store).ask("get_row", dataset="shop", row="A1")
+    answer = Agent(store).ask("get_row", dataset="shop", row="A1")
     assert [change["sequence"] for change in answer["changes"]] == [*range(981, 1001)]
-    changes = Asker(store).ask("list_changes", dataset="shop", limit=MOST)
+    changes = Agent(store).ask("list_changes", dataset="shop", limit=MOST)
     assert len(changes["changes"]) == MOST
     assert changes["next"] == changes["through"] == MOST
 
@@ -177,7 +177,7 @@ def test_a_run_is_explained_in_short_sentences(
 
     monkeypatch.setattr(explanation, "explain", long)
     monkeypatch.setattr("livedata.mcp.run.sentence", lambda _problem: text)
-    answer = Asker(store).ask("explain_run", dataset="shop")
+    answer = Agent(store).ask("explain_run", dataset="shop")
     assert len(answer["causes"]) == 5
     assert all(len(cause["evidence"]) == 5 for cause in answer["causes"])
 
@@ -192,7 +192,7 @@ def test_a_refusal_is_short_whatever_was_asked(store: Store, text: str) -> None:
         for argument in tool.arguments
         for given in (text * 30, text[:300], [text[:400]] * MANY, {text: text})
     ]
-    for result in Asker(store).each(calls):
+    for result in Agent(store).each(calls):
         assert len(text_of(result)) < 4_000 or not result.is_error
 
 
@@ -206,7 +206,7 @@ def test_a_walk_gives_each_row_once_while_runs_change_the_table(
     table.take(*items)
     expected = [item["sku"] for item in items if where is None or item["price"] > 10]  # type: ignore[operator]
     walked: list[Any] = []
-    walk = Asker(store).walk(dataset="shop", order=order, where=where, limit=80)
+    walk = Agent(store).walk(dataset="shop", order=order, where=where, limit=80)
     for number, page in enumerate(walk):
         walked += [row[0] for row in page]
         changed = [{**item, "price": 96 - number, "title": "Z"} for item in items[number::2]]
@@ -222,7 +222,7 @@ def test_a_walk_through_rows_that_are_gone_gives_each_once(store: Store) -> None
     table.take(*plain(60))
     table.take(*plain(50))
     walked = []
-    for page in Asker(store).walk(dataset="shop", gone=True, limit=7):
+    for page in Agent(store).walk(dataset="shop", gone=True, limit=7):
         walked += [row[0] for row in page]
         table.edit("K000000", {"note": f"n{len(walked)}"})
     assert walked == [item["sku"] for item in plain(60)]
@@ -255,14 +255,13 @@ def large(store: Store) -> Store:
 @pytest.mark.usefixtures("large")
 def test_answers_about_a_large_table_are_small_and_take_little_memory(tmp_path: Path) -> None:
     with wire(tmp_path) as opened:
-        opened.call("list_datasets")
-        idle = opened.memory()
+        opened.warm_up("list_datasets")
         for tool, given in LARGE:
             result = opened.call(tool, **given)
             assert len(result["content"][0]["text"].encode()) <= LONGEST_ANSWER
-            assert opened.memory() - idle < MOST_MEMORY, (tool, given)
+            assert opened.grown() < MOST_MEMORY, (tool, given)
         far = {"dataset": "shop", "limit": 1, "order": "title"}
         first = opened.call("query_rows", **far)["structuredContent"]["next"]
         page = opened.call("query_rows", **far, cursor=forged(first, start=99_999))
         assert page["structuredContent"]["rows"][0][0] == "K099999"
-        assert opened.memory() - idle < MOST_MEMORY
+        assert opened.grown() < MOST_MEMORY

@@ -12,7 +12,8 @@ from mcp import Client
 from livedata.mcp.tools import READING
 from livedata.store.database.store import Store
 from tests import made
-from tests.mcp.conftest import ERAS, Agent, Call, Era, checked, over_stdio
+from tests.mcp.asking import Agent, Call, checked
+from tests.mcp.conftest import ERAS, Era, over_stdio
 from tests.services.table import A, B, C, Table
 
 CALLS: list[Call] = [
@@ -203,17 +204,19 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 def test_what_is_wrong_is_said_in_one_sentence(
     agent: Agent, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
-    assert sentence in agent.error(tool, **arguments)
+    assert sentence in agent.refused(tool, **arguments)
 
 
 def test_a_cursor_belongs_to_its_question(agent: Agent) -> None:
     position = agent.ask("query_rows", dataset="shop", limit=1)["next"]
-    assert "cursor is not" in agent.error("query_rows", dataset="shop", gone=True, cursor=position)
+    assert "cursor is not" in agent.refused(
+        "query_rows", dataset="shop", gone=True, cursor=position
+    )
 
 
 def test_the_run_of_another_dataset_is_not_explained(table: Table, agent: Agent) -> None:
     run = Table(table.store, made.declared("another")).take(A)
-    sentence = agent.error("explain_run", dataset="shop", run=run["id"])
+    sentence = agent.refused("explain_run", dataset="shop", run=run["id"])
     assert sentence == f"'shop' has no Run '{run['id']}'; leave run out for its last one."
 
 
@@ -222,7 +225,7 @@ def test_an_agent_of_some_datasets_finds_no_other(store: Store) -> None:
     Table(store, made.declared("secret")).take(A)
     agent = Agent(store, "shop")
     assert [each["dataset"] for each in agent.ask("list_datasets")["datasets"]] == ["shop"]
-    assert agent.error("query_rows", dataset="secret") == (
+    assert agent.refused("query_rows", dataset="secret") == (
         "There is no dataset 'secret'. There is: shop."
     )
 

@@ -23,7 +23,8 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from tests import faults
 from tests.cli.shell import Shell
-from tests.mcp.conftest import ERAS, Agent, Era, checked, over_stdio
+from tests.mcp.asking import Agent, checked
+from tests.mcp.conftest import ERAS, Era, over_stdio
 from tests.mcp.over_http import MODERN, OLDER, AgentsServed
 from tests.shop import shop, some_items
 from tests.site import Answer, Request, Site
@@ -232,7 +233,7 @@ def test_what_an_agent_may_not_declare_is_refused_and_nothing_is_made(
     declaration = changed(looked(writer, site)["declaration"], **source)
     hits = len(site.hits)
     for tool in ("preview_source", "create_dataset"):
-        assert sentence in writer.error(tool, declaration=declaration)
+        assert sentence in writer.refused(tool, declaration=declaration)
     assert len(site.hits) == hits
     assert writer.ask("list_datasets")["datasets"] == []
 
@@ -257,7 +258,7 @@ def test_nothing_private_is_looked_at_and_no_option_is_smuggled_in(
 ) -> None:
     monkeypatch.delenv("LIVEDATA_ALLOW_HOSTS")
     before = set(tmp_path.iterdir())
-    sentence = writer.error("look_at_page", url=url)
+    sentence = writer.refused("look_at_page", url=url)
     assert "Traceback" not in sentence
     assert not site.hits
     made = {path.name for path in {*tmp_path.iterdir()} - before}
@@ -266,13 +267,13 @@ def test_nothing_private_is_looked_at_and_no_option_is_smuggled_in(
 
 def test_robots_txt_holds_for_agents(writer: Agent, site: Site) -> None:
     site.pages({"/robots.txt": "User-agent: *\nDisallow: /"})
-    assert "robots" in writer.error("look_at_page", url=site.at("/page/1.html"))
+    assert "robots" in writer.refused("look_at_page", url=site.at("/page/1.html"))
 
 
 def test_a_declaration_of_a_name_that_is_taken_says_so(writer: Agent, site: Site) -> None:
     declaration = looked(writer, site)["declaration"]
     writer.ask("create_dataset", declaration=declaration)
-    assert "name" in writer.error("create_dataset", declaration=declaration)
+    assert "name" in writer.refused("create_dataset", declaration=declaration)
 
 
 @pytest.mark.usefixtures("writer")
@@ -291,7 +292,7 @@ def test_without_write_no_tool_writes(store: Store, tmp_path: Path) -> None:
         "run_dataset",
     ]
     assert len(listed) == 10
-    assert "dataset" in Agent(store).error("create_dataset", declaration={})
+    assert "dataset" in Agent(store).refused("create_dataset", declaration={})
 
 
 def narrowed(writer: Agent, sites: str) -> None:
@@ -311,11 +312,11 @@ def test_no_tool_reads_a_site_that_is_none_of_those_named(writer: Agent, site: S
     narrowed(writer, "shop.example,127.0.0.1:1")
     site.forget()
     refused = 'has the host "127.0.0.1", which is none of those that may be read'
-    assert refused in writer.error("look_at_page", url=site.at("/page/1.html"))
+    assert refused in writer.refused("look_at_page", url=site.at("/page/1.html"))
     other = {**declaration, "name": "other"}
-    assert refused in writer.error("preview_source", declaration=other)
-    assert refused in writer.error("create_dataset", declaration=other)
-    assert refused in writer.error("run_dataset", dataset=name)
+    assert refused in writer.refused("preview_source", declaration=other)
+    assert refused in writer.refused("create_dataset", declaration=other)
+    assert refused in writer.refused("run_dataset", dataset=name)
     assert not site.hits
     assert writer.ask("describe_dataset", dataset=name)["state"] == "draft"
 

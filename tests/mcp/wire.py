@@ -26,6 +26,7 @@ class Wire:
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process, self.log = process, log
+        self._idle = 0
 
     def send(self, lines: Iterable[bytes]) -> Thread:
         """Write lines while the test goes on: the pipe may be full."""
@@ -70,10 +71,18 @@ class Wire:
                 result: dict[str, Any] = message["result"]
                 return result
 
-    def memory(self, kind: str = "VmHWM") -> int:
-        """The bytes that the process has in memory, or had at most."""
+    def warm_up(self, name: str, **arguments: Any) -> None:
+        """Have a tool answer once, and remember how much memory the process had by then."""
+        self.call(name, **arguments)
+        self._idle = self._most_memory()
+
+    def grown(self) -> int:
+        """So many bytes more than when it was warm the process has had at most."""
+        return self._most_memory() - self._idle
+
+    def _most_memory(self) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        (line,) = [line for line in status.splitlines() if line.startswith(kind)]
+        (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
         return int(line.split()[1]) * 1024
 
 
