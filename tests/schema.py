@@ -163,7 +163,7 @@ def _archived(table: Table) -> Archived | None:
         name: _kind(column) + ("?" if column.nullable and name not in said["always"] else "")
         for name, column in columns.items()
     }
-    return Archived(kinds, said["order"], said["where"])
+    return Archived(kinds, said["order"], said["where"], said["later"])
 
 
 def _kind(column: Column[Any]) -> str:

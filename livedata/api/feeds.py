@@ -24,7 +24,7 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
-from livedata.services.notices.changes_by_name import described
+from livedata.services.notices.changes_by_name import as_html, described
 from livedata.services.notices.feeds import Entry, News
 from livedata.store.feed_tokens import FeedHead
 
@@ -33,7 +33,10 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def title(entry: Entry) -> str:
-    """How many rows an accepted Run changed."""
+    """How many rows an accepted Run changed; of a single one, which it is."""
+    if len(entry.changes) == 1 and not entry.more:
+        (change,) = entry.changes
+        return f"{change.name} {change.line['kind']}"
     return notice_events.deltas(entry.new, entry.changed, entry.gone)
 
 
@@ -45,9 +48,10 @@ def table(entry: Entry) -> str:
 
 
 def _lines(entry: Entry) -> Iterator[str]:
-    for change in entry.lines:
-        values = "<br>".join(map(escape, described(change)))
-        yield f"<tr><td>{escape(change['row'])}</td><td>{change['kind']}</td><td>{values}</td></tr>"
+    for change in entry.changes:
+        values = "<br>".join(map(escape, described(change.line)))
+        kind = change.line["kind"]
+        yield f"<tr><td>{as_html(change.name)}</td><td>{kind}</td><td>{values}</td></tr>"
 
 
 def write_atom(news: News, address: str | None) -> bytes:

@@ -21,6 +21,7 @@ from livedata.model.row import REVISION_KINDS, Change, ChangePage
 from livedata.services import feed, queries
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.store import datasets
 from livedata.store.database.store import Database
 
 PAGE = 100
@@ -180,7 +181,7 @@ def _print_changes(
             start = feed.cursor(db, dataset_id, cursor)
         revisions = _select(db, ctx.owner, dataset_id, selection)
         if by_name:
-            print_page = _by_name(db, dataset_id)
+            print_page = _by_name(db, ctx.owner, dataset_id)
         else:
             print_page = _print_json if ctx.json else print_lines
         try:
@@ -247,11 +248,11 @@ def _cursor_keeper(
         yield lambda position: keep_cursor(store, dataset_id, cursor, position)
 
 
-def _by_name(db: Database, dataset_id: DatasetId) -> Callable[[ChangePage], None]:
+def _by_name(db: Database, owner: str, dataset_id: DatasetId) -> Callable[[ChangePage], None]:
     """Give what prints pages in the words of the table, for the programs of people."""
     with db.reading() as reader:
-        names = ChangesByName.of(reader, dataset_id)
-    return lambda page: print_json_lines(names.lines(page))
+        names = ChangesByName.of(reader, datasets.ref(reader, owner, dataset_id))
+    return lambda page: print_json_lines(change.line for change in names.of_page(page))
 
 
 def _print_json(page: ChangePage) -> None:

@@ -32,10 +32,10 @@ def list_changes(
                 f"after {format_value(after)} is past the last sequence, which is {ref.head}."
             )
         end = min(ref.head, after + _LOOKED_AT)
-        names = ChangesByName.of(opened.reader, opened.id)
+        names = ChangesByName.of(opened.reader, ref)
         columns = ref.fields.columns
         lines = (
-            {**names.line(revision, columns), "sentences": sentences}
+            {**names.of_revision(revision, columns).line, "sentences": sentences}
             for revision, sentences in _revisions(opened, ref, after, end, when or ())
         )
         changes, more = fit(lines, named_change, limit)

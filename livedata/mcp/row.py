@@ -23,8 +23,8 @@ from livedata.model.ids import RowId
 from livedata.model.row import EvidenceRef, RowDetail
 from livedata.services import feed, queries
 from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.store import datasets, rows
 from livedata.store import feed as feed_store
-from livedata.store import rows
 
 _CHANGES: Final = 20
 _MOST_CHANGED: Final = 8
@@ -75,10 +75,11 @@ def _change(line: Mapping[str, Any], most: int) -> Answer:
     return named_change(line, max(most // _MOST_CHANGED, 10))
 
 
-def _last_changes(opened: OpenDataset, row: RowId) -> list[dict[str, Any]]:
+def _last_changes(opened: OpenDataset, row: RowId) -> list[Mapping[str, Any]]:
     after = feed_store.before_last(opened.reader, row, _CHANGES)
     page = feed.changes(opened.db, opened.owner, opened.id, after=after, limit=_CHANGES, row_id=row)
-    return list(ChangesByName.of(opened.reader, opened.id).lines(page))
+    ref = datasets.ref(opened.reader, opened.owner, opened.id)
+    return [change.line for change in ChangesByName.of(opened.reader, ref).of_page(page)]
 
 
 def _cell(row: RowDetail, column: Column, most: int) -> Answer:

@@ -20,7 +20,7 @@ from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import meet_owner
-from livedata.services.archive_container import Archive, new_archive
+from livedata.services.archive_container import FIRST, VERSION, Archive, new_archive
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
 from livedata.services.notices import digests
@@ -51,14 +51,20 @@ def export_archive(
         name = datasets.get(reader, owner, dataset)["name"]
         _, recipe = recipes.source(reader, dataset)
         own = kinds.of_source(recipe).archived
+        # What says nothing new is an archive that any livedata reads.
+        tables = [
+            table.with_later(reader, dataset)
+            for table in ARCHIVED_TABLES
+            if table.of_all or table.name in own
+        ]
         counts = {
             table.name: archive.write(
                 _member(table), table.columns, LineCodec(table).encode(table.read(reader, dataset))
             )
-            for table in ARCHIVED_TABLES
-            if table.of_all or table.name in own
+            for table in tables
         }
-        archive.close({"id": format_uuid(dataset), "name": name})
+        version = VERSION if any(table.later for table in tables) else FIRST
+        archive.close({"id": format_uuid(dataset), "name": name}, version)
     return counts
 
 

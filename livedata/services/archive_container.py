@@ -22,7 +22,8 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 
 FORMAT = "livedata-archive"
-VERSION = 1
+FIRST = 1
+VERSION = 2
 """The newest version of the format; it grows if an older livedata could not read it."""
 MANIFEST = "manifest.json"
 LONGEST_MANIFEST = 1_000_000
@@ -80,10 +81,10 @@ class ArchiveWriter:
         self._members[name] = Member(count, size, digest.hexdigest(), columns)
         return count
 
-    def close(self, dataset: Mapping[str, str]) -> None:
-        """Write the manifest of a dataset: its id and its name."""
+    def close(self, dataset: Mapping[str, str], version: int = FIRST) -> None:
+        """Write the manifest of a dataset, its id and its name, in a version of the format."""
         now = ids.format_timestamp(ids.now())
-        manifest = Manifest(FORMAT, VERSION, __version__, now, dataset, self._members)
+        manifest = Manifest(FORMAT, version, __version__, now, dataset, self._members)
         self._packed.writestr(MANIFEST, json.format(json.encode(manifest), indent=2))
 
 

@@ -65,30 +65,34 @@ def create(
 
 
 def update(
-    store: Store, owner: OwnerName, dataset: DatasetId, wanted: UpdateDataset, zone: str = "UTC"
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    wanted: UpdateDataset | None,
+    zone: str = "UTC",
+    *,
+    label_column: str | None = None,
 ) -> Dataset:
     """Change metadata, columns, status or schedule; what is not given stays (interface 4.1).
 
-    Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict if the columns have changed since
-    the caller read them.
+    `label_column` is the name of the column that is to name rows, "" for the one that does without
+    a choice. Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict if the columns have
+    changed since the caller read them.
     """
-    given = wanted.model_fields_set
-    if not given:
+    if label_column is None and (wanted is None or not wanted.model_fields_set):
         raise Invalid("The update is empty: give at least one property.")
     try:
         with store.writing() as writer:
             locked = dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
-            _check_schedule(wanted)
-            _check_version(current, wanted)
-            values = _metadata(current, wanted, writer.now(), zone)
-            if wanted.columns is not None:
-                values |= _columns(writer, locked.ref, current, wanted.columns)
+            values = {} if wanted is None else _values(writer, locked.ref, current, wanted, zone)
             if values:
                 dataset_store.change(writer, dataset, **values, updated_at=_later(current))
+            if label_column is not None:
+                _choose_label(writer, owner, dataset, label_column)
             return dataset_store.get(writer, owner, dataset)
     except AlreadyThere as error:
-        raise _name_taken(wanted.name or "") from error
+        raise _name_taken((wanted and wanted.name) or "") from error
 
 
 def revise(
@@ -188,6 +192,14 @@ def _name_taken(name: str) -> Conflict:
     )
 
 
+def _choose_label(writer: Writer, owner: OwnerName, dataset: DatasetId, column: str) -> None:
+    """Let the texts of a column name the rows, or without one those of the first that may."""
+    current = dataset_store.get(writer, owner, dataset)
+    chosen = consistency.chosen_label(current["columns"], column)["id"] if column else None
+    # With a moment of its own, by which who has read names knows that they are others now.
+    dataset_store.change(writer, dataset, label_column=chosen, updated_at=_later(current))
+
+
 def _check_schedule(wanted: UpdateDataset) -> None:
     if wanted.schedule and (problem := schedule_problem(wanted.schedule)):
         _reject("schedule", problem)
@@ -203,6 +215,18 @@ def _check_version(current: Dataset, wanted: UpdateDataset) -> None:
     raise SchemaVersionConflict(
         f"The columns are at schema version {version}, not {expected}; read them again."
     )
+
+
+def _values(
+    writer: Writer, ref: DatasetRef, current: Dataset, wanted: UpdateDataset, zone: str
+) -> dict[str, Any]:
+    """What an update sets, by column of the store."""
+    _check_schedule(wanted)
+    _check_version(current, wanted)
+    values = _metadata(current, wanted, writer.now(), zone)
+    if wanted.columns is not None:
+        values |= _columns(writer, ref, current, wanted.columns)
+    return values
 
 
 def _metadata(current: Dataset, wanted: UpdateDataset, now: Micros, zone: str) -> dict[str, Any]:

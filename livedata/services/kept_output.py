@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.harvest import Harvest
 from livedata.model.row import RevisionKind, Scalar
+from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import Proposal, RowChange
 from livedata.services.commit import propose
-from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView
 from livedata.store import held, recipes
 from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields
 from livedata.store.datasets import DatasetRef
-from livedata.store.shown_rows import aliases
 
 
 class KeptOutput(Struct, frozen=True):
@@ -46,12 +46,17 @@ class HeldCellChange(Struct, frozen=True):
 
 
 class HeldRowChange(Struct, frozen=True):
-    """A row that would change: how, and in which cells; `row` is its id, None of a new one."""
+    """A row that would change: how, and in which cells; `row` is its id, None of a new one.
+
+    `name` is its key for programs, of a row that research found its name; `called` what it would be
+    called.
+    """
 
     kind: RevisionKind
     row: str | None
     name: str
     cells: Sequence[HeldCellChange]
+    called: RowName
 
 
 class HeldChanges(Struct, frozen=True):
@@ -78,30 +83,26 @@ def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
     if view.output is None:
         return None
     reader, dataset = view.reader, view.ref
-    kept = kept_output(reader, dataset, view.row.recipe_version, view.output)
-    harvest, changes = kept.harvest, kept.proposal.changes
+    changes = kept_output(reader, dataset, view.row.recipe_version, view.output).proposal.changes
     shown = changes.revisions[before : before + most]
-    names = aliases(reader, dataset.id, [change.key for change in shown])
-    # The store does not know those that would be new.
-    names |= kinds.of_source(view.source).names(harvest)
-    labels = [dataset.fields.columns[field]["label"] for field in dataset.fields.ids]
     return HeldChanges(
         changes.count("created"),
         changes.count("updated", "returned"),
         changes.count("missing"),
         len(changes.unchanged),
         before,
-        list(_rows(shown, names, labels)),
+        list(_rows(shown, dataset.fields)),
     )
 
 
-def _rows(
-    revisions: Sequence[RowChange], names: Mapping[str, str], labels: Sequence[str]
-) -> Iterator[HeldRowChange]:
+def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[HeldRowChange]:
+    name = fields.namer()
+    labels = [fields.columns[field]["label"] for field in fields.ids]
     for change in revisions:
-        name = names.get(change.key, change.key)
+        called = name(change.key, change.cells.values)
         row = None if change.row is None else ids.format_uuid(change.row.id)
-        yield HeldRowChange(change.kind, row, name, list(_cells(change, labels)))
+        cells = list(_cells(change, labels))
+        yield HeldRowChange(change.kind, row, called.row, cells, called)
 
 
 def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[HeldCellChange]:

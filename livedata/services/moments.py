@@ -14,6 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import Scalar
+from livedata.model.row_name import RowName
 from livedata.store import datasets, feed, moments, runs, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -60,12 +61,25 @@ class RowDiff(TypedDict):
     changed: dict[str, CellDiff]
 
 
+class NamedDiff(Struct, frozen=True):
+    """What became of a row, of which id, and what the row is called at the later moment."""
+
+    row: RowId
+    name: RowName
+    diff: RowDiff
+
+
 class TableDiff(Struct, frozen=True):
     """What became of a table between two moments, row by row."""
 
     since: Moment
     until: Moment
-    rows: Sequence[RowDiff]
+    named: Sequence[NamedDiff]
+
+    @property
+    def rows(self) -> list[RowDiff]:
+        """What became of each row, for programs."""
+        return [each.diff for each in self.named]
 
 
 def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str) -> Moment:
@@ -105,8 +119,7 @@ def diff(
         last = find_moment(reader, dataset, until, zone)
         if first.sequence > last.sequence:
             raise _wrong(f"{since} is later than {until}: write the earlier moment first.")
-        differences = row_diffs(reader, dataset, first.sequence, last.sequence)
-        return TableDiff(first, last, [difference for _, difference in differences])
+        return TableDiff(first, last, [*row_diffs(reader, dataset, first.sequence, last.sequence)])
 
 
 def row_diffs(
@@ -115,12 +128,13 @@ def row_diffs(
     first: int,
     last: int,
     rows: Collection[RowId] | None = None,
-) -> Iterator[tuple[RowId, RowDiff]]:
+) -> Iterator[NamedDiff]:
     """What became of each row, or of these, between two sequences, net."""
     then = moments.fields_at(reader, dataset, first)
     now = moments.fields_at(reader, dataset, last)
     # Values have the same places in both, and one has more columns.
     columns = max((then.names, now.names), key=len)
+    name = now.namer()
     stored = (
         difference
         for difference in moments.differences(reader, dataset.id, first, last)
@@ -132,7 +146,7 @@ def row_diffs(
         for each in together:
             difference = _difference(each, names.get(each.key, each.key), columns)
             if difference is not None:
-                yield each.row, difference
+                yield NamedDiff(each.row, name(each.key, each.after), difference)
 
 
 def row_diff(

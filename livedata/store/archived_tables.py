@@ -6,10 +6,11 @@ byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
@@ -33,6 +34,22 @@ class ArchivedTable(Struct, frozen=True):
     condition: str
     of_all: bool
     """Whether each archive has it: otherwise only those of one kind of dataset."""
+    later: Sequence[str]
+    """Its columns that the first version of the format has not."""
+
+    def with_later(self, reader: Reader, dataset: DatasetId) -> ArchivedTable:
+        """The same table, with those of its later columns in which a dataset has anything."""
+        had = {name for name in self.later if self._has(reader, dataset, name)}
+        columns = {
+            name: kind
+            for name, kind in self.columns.items()
+            if name not in self.later or name in had
+        }
+        return replace(self, columns=columns, later=tuple(had))
+
+    def _has(self, reader: Reader, dataset: DatasetId, column: str) -> bool:
+        sql = f"SELECT count({column}) FROM {self.name} WHERE {self.condition}"  # noqa: S608  (our names)
+        return bool(reader.value(sql, dataset=dataset))
 
     def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
         """The records of a dataset in their order."""
@@ -65,7 +82,10 @@ def _parts(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 ARCHIVED_TABLES = tuple(
-    ArchivedTable(table.name, archived.columns, archived.order, archived.where, not table.research)
+    ArchivedTable(
+        *(table.name, archived.columns, archived.order, archived.where, not table.research),
+        archived.later,
+    )
     for table in TABLES
     if (archived := table.archived) is not None
 )

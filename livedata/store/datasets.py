@@ -33,11 +33,11 @@ FROM datasets d
 LEFT JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
-_REF = "SELECT id, name, head, field_ids, columns FROM datasets"
+_REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
 _LOCK = """
-SELECT id, name, head, field_ids, columns, owner, schema_version, rows_updated_at
+SELECT id, name, head, field_ids, columns, label_column, owner, schema_version, rows_updated_at
 FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
 """
 # `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
@@ -45,6 +45,7 @@ _CHANGEABLE = frozenset(
     {
         *("name", "question", "columns", "field_ids", "schema_version", "status"),
         *("schedule", "next_run_at", "next_run_zone", "row_count", "updated_at"),
+        "label_column",
     }
 )
 _ADD = insert(
@@ -265,7 +266,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
 
 
 def _locked(row: Row) -> LockedDataset:
-    return LockedDataset(_ref(row), row[5], row[6], row[7])
+    return LockedDataset(_ref(row), row[6], row[7], row[8])
 
 
 def _not_found() -> NotFound:
@@ -273,9 +274,8 @@ def _not_found() -> NotFound:
 
 
 def _ref(row: Row) -> DatasetRef:
-    return DatasetRef(
-        row[0], row[1], row[2], fields_of(FIELD_IDS.load(row[3]), COLUMNS.load(row[4]))
-    )
+    fields = fields_of(FIELD_IDS.load(row[3]), COLUMNS.load(row[4]), row[5])
+    return DatasetRef(row[0], row[1], row[2], fields)
 
 
 def _dataset(row: Row) -> Dataset:

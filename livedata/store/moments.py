@@ -122,9 +122,9 @@ def fields_at(reader: Reader, dataset: DatasetRef, sequence: int) -> Fields:
             dataset=dataset.id,
             sequence=sequence,
         )
-    return (
-        dataset.fields if columns is None else fields_of(dataset.fields.ids, COLUMNS.load(columns))
-    )
+    now = dataset.fields
+    # What names the rows today named them then too, if it was there.
+    return now if columns is None else fields_of(now.ids, COLUMNS.load(columns), now.label)
 
 
 def rows_at(reader: Reader, dataset: DatasetId, fields: Fields, sequence: int) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RowId, format_timestamp, format_uuid, raw_id
 from livedata.model.row import MissingReason, Presence, RowFilter, RowStatus, Scalar
+from livedata.model.row_name import RowName, name_row
 from livedata.rules.changes.compare import SourceValue
 from livedata.store import rows
 from livedata.store.database import backend
@@ -61,15 +62,14 @@ class CandidateRow(Struct, frozen=True):
         return len(self.data) + len(self.overrides or "")
 
 
-class Line(Struct, frozen=True):
-    """A row as a table shows it, its cells by field id.
+class Line(RowName, frozen=True):
+    """A row as a table shows it, its cells by field id, with its name, and its key beside that.
 
     `alias` is what research calls the row; `was` what stood in the cells that changed last, and
     `edited` the cells with a hand edit.
     """
 
     id: str
-    key: str
     alias: str | None
     presence: Presence
     status: RowStatus
@@ -134,11 +134,14 @@ def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
             return
 
 
-def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[str, str]:
-    """Row id -> what a reader calls the row: the name that research found, else its key."""
-    keys = rows.keys_of(reader, [RowId(raw_id(row)) for row in wanted])
-    called = aliases(reader, dataset, list(keys.values()))
-    return {format_uuid(row): called.get(key, key) for row, key in keys.items()}
+def names(reader: Reader, fields: Fields, wanted: Collection[str]) -> dict[str, RowName]:
+    """Row id -> what a reader calls the row now."""
+    ids, named = listed("row", [raw_id(row) for row in wanted])
+    if not named:
+        return {}
+    stored = reader.rows(f"SELECT id, row_key, data FROM rows WHERE id IN ({ids})", **named)  # noqa: S608  (our names)
+    name = fields.namer()
+    return {format_uuid(row): name(key, VALUES.load(data)) for row, key, data in stored}
 
 
 def aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str, str]:
@@ -159,15 +162,17 @@ def _line(
     *texts: Any,
 ) -> Line:
     data, reasons, overrides, was, before = texts
+    # A row may be older than the last columns.
+    cells = dict(zip_longest(fields.ids, VALUES.load(data)))
     return Line(
-        format_uuid(row),
+        name_row(key, cells, fields.label).name,
         key,
+        format_uuid(row),
         called.get(key),
         presence,
         status,
         _timestamp(updated_at),
-        # A row may be older than the last columns.
-        dict(zip_longest(fields.ids, VALUES.load(data))),
+        cells,
         _by_field(fields, load_positions(REASONS, reasons)) if reasons else {},
         _was(fields, changed, was, before) if status == "changed" else {},
         _by_field(fields, load_positions(OVERRIDES, overrides)) if overrides else (),

@@ -80,7 +80,7 @@ def test_a_number_has_a_gap_while_its_row_was_gone(store: Store) -> None:
     columns = queries.dataset(store, "alice", dataset)["columns"]
     (price,) = [column["id"] for column in columns if column["name"] == "price"]
     told = history(store, "alice", dataset, Narrowing())
-    (row,) = [row for row, key in told.rows.items() if key == "K1"]
+    (row,) = [row for row, called in told.rows.items() if called.key == "K1"]
     own = [change for change in told.changes if change["rowId"] == row]
     assert [point.value for point in of_cell(own, price)] == [1.5, None, 2.5, 3.5]
     assert of_cell(own[:1], price, "2026-01-01T00:00:00Z") == [

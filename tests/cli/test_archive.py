@@ -147,7 +147,7 @@ def test_an_archive_describes_itself(archive: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (of_manifest(version=2, livedata="9.1"), "was written by livedata 9.1, in version 2 of"),
+        (of_manifest(version=3, livedata="9.1"), "was written by livedata 9.1, in version 3 of"),
         (of_manifest(format="zip"), "is no archive of livedata"),
         (of_manifest(version="1"), "is no archive of livedata"),
         (of_manifest(members={}), "has no "),

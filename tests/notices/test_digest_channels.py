@@ -73,12 +73,13 @@ def test_a_mail_has_html_and_a_text_and_escapes_what_a_site_says(table: Table) -
     assert html is not None
     assert text is not None
     markup = html.get_content()
-    assert "<li><b>A1</b> new: sku: A1, title: Lamp &lt;b&gt;&amp;amp;, price: 10, " in markup
+    called = "Lamp &lt;b&gt;&amp;amp;"
+    assert f"<li><b>{called} <small>(A1)</small></b> new: sku: A1, title: {called}, " in markup
     link = f"{HERE}/datasets/{table.dataset['id']}/changes"
     assert f'<a href="{link}">' in markup
     said = text.get_content()
     assert "shop: 2 new." in said
-    assert "- A1 new: sku: A1, title: Lamp <b>&amp;, price: 10, " in said
+    assert "- Lamp <b>&amp; (A1) new: sku: A1, title: Lamp <b>&amp;, price: 10, " in said
     assert link in said
 
 

@@ -84,7 +84,7 @@ def test_what_a_digest_would_gather_is_listed_net_and_told_to_nobody(
     take(store, dataset, [{**ITEMS[0], "price": 7}, *ITEMS[1:]])
     livedata("notice", "add", "daily", *CAT, *DAILY)
     tried = livedata("notice", "try", "daily", "--since", "3")
-    assert tried.stdout.splitlines() == ["shop: 1 changed.", "- A1 changed: price: 10 → 7"]
+    assert tried.stdout.splitlines() == ["shop: 1 changed.", "- Lamp (A1) changed: price: 10 → 7"]
     assert tried.stderr == "A digest of 1 change; nobody was told.\n"
     assert livedata.json("notice", "try", "daily", "--since", "3") == [
         {

@@ -90,6 +90,7 @@ def test_what_came_between_two_fires_is_told_once_and_net(table: Table, digest: 
     event = orjson.loads(delivery.event.body)
     assert event["type"] == "livedata.digest"
     (part,) = event["data"]["datasets"]
+    assert "names" not in part
     assert kinds_of(part) == {"A1": "changed", "C3": "new"}
     assert part["changes"][0]["changed"] == {"price": {"before": 10, "after": 7}}
     assert part["rowDeltas"] == {"new": 1, "changed": 1, "gone": 0, "back": 0}
@@ -97,7 +98,7 @@ def test_what_came_between_two_fires_is_told_once_and_net(table: Table, digest: 
     assert delivery.event.title == "shop has changed"
     assert delivery.event.text.splitlines()[:2] == [
         "shop: 1 new, 1 changed.",
-        "- A1 changed: price: 10 → 7",
+        "- Lamp (A1) changed: price: 10 → 7",
     ]
     assert fire(table.store) == []
     assert delivered(table.store) == []
@@ -187,7 +188,7 @@ def test_a_digest_names_the_clause_and_both_values(table: Table, digest: Any) ->
     met = "price fell below 9: 10 → 8"
     assert delivery.event.text.splitlines() == [
         "shop: 1 changed; asked for: price < 9.",
-        f"- A1 changed: title: Lamp → Lamp II, price: 10 → 8.5 (in a Run {met})",
+        f"- Lamp II (A1) changed: title: Lamp → Lamp II, price: 10 → 8.5 (in a Run {met})",
     ]
     (part,) = data_of(delivery)["datasets"]
     assert part["changes"][0]["matches"] == [met]

@@ -55,7 +55,7 @@ def told_by(store: Store, notice: Notice) -> list[tuple[str, list[int]]]:
 def would_tell(store: Store, notice: Notice, since: int = 0) -> list[tuple[str, list[int]]]:
     """The same of what it would have told."""
     return [
-        (message.sentence, [change["sequence"] for change in message.changes])
+        (message.sentence, [change.line["sequence"] for change in message.changes])
         for message in tried(store, notice, str(since), "UTC")
     ]
 

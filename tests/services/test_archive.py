@@ -270,7 +270,7 @@ def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
 
 LINES = {
     "datasets": "id name columns field_ids question? schedule? schema_version recipe_version "
-    "row_count head rows_updated_at created_at updated_at",
+    "row_count head rows_updated_at created_at updated_at label_column?",
     "bots": "id created_at",
     "recipes": "id version created_at source",
     "schemas": "id version created_at columns",

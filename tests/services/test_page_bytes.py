@@ -111,4 +111,4 @@ def test_all_that_reads_page_by_page_still_reads_everything(
     shorter = feeds.news(filled.store, filled.id)
     # An entry shows fewer changes, and says how many more there are.
     for before, now in zip(news.entries, shorter.entries, strict=True):
-        assert len(now.lines) + now.more == len(before.lines) + before.more
+        assert len(now.changes) + now.more == len(before.changes) + before.more

@@ -43,7 +43,7 @@ def try_notice(ctx: CommandContext, name: str, since: str) -> None:
             return
         messages = list(tried(db, notice, since, ctx.settings.timezone))
     if ctx.json:
-        print_json([change for message in messages for change in message.changes])
+        print_json([change.line for message in messages for change in message.changes])
         return
     for day, of_day in groupby(messages, key=lambda message: format_timestamp(message.at)[:10]):
         print_text("\n".join([day, *(f"  {line}" for each in of_day for line in _lines(each))]))
@@ -58,7 +58,7 @@ def _print_digest(ctx: CommandContext, gathered: Sequence[Gathered]) -> None:
     if ctx.json:
         print_json(
             [
-                {"dataset": part.dataset.name, **change}
+                {"dataset": part.dataset.name, **change.line}
                 for part in gathered
                 for change in part.changes
             ]

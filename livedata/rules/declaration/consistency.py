@@ -13,8 +13,9 @@ from livedata.extraction import selectors
 from livedata.extraction.derived_names import DERIVED, is_derived
 from livedata.messages.request import format_choices, format_value, invalid, nearest, predicate
 from livedata.model.dataset import CollectedType
-from livedata.model.errors import Detail
+from livedata.model.errors import Detail, Invalid
 from livedata.model.recipe import numbered_url
+from livedata.model.row_name import found_by, may_name_rows
 from livedata.model.source import NextLink, SourceKey, UrlPattern
 from livedata.rules.network.targets import url_problem
 
@@ -96,6 +97,30 @@ def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdat
         why = f'leaves out the column "{old["name"]}" (id {old["id"]}): every column must be kept'
         problems.append(Detail("columns", why))
     _raise(problems)
+
+
+def chosen_label(columns: Sequence[Column], given: str) -> Column:
+    """The column of a name, by whose texts rows are to be named. Raises Invalid if it cannot be."""
+    if found_by(columns) is not None:
+        raise _wrong_label("Rows of research are named by what was found; no column is chosen.")
+    column = next((column for column in columns if column["name"] == given), None)
+    if column is None:
+        names = ", ".join(each["name"] for each in columns)
+        raise _wrong_label(f"There is no column {given!r}. There is: {names}.")
+    if may_name_rows(column):
+        return column
+    why = (
+        "is a part of the key, which stands beside each name already"
+        if column["key"]
+        else f"is a {column['type']} column, and rows are named by text"
+    )
+    texts = [column["name"] for column in columns if may_name_rows(column)]
+    choose = f"choose a text column: {', '.join(texts)}" if texts else "there is none"
+    raise _wrong_label(f"{given} {why}; {choose}.")
+
+
+def _wrong_label(sentence: str) -> Invalid:
+    return Invalid(sentence, (Detail("labelColumn", sentence, is_predicate=False),))
 
 
 def _raise(problems: list[Detail]) -> None:

@@ -49,6 +49,8 @@ def dataset_problems(
     for version, source in recipes.items():
         if not isinstance(loaded(source), dict | list):
             yield f"has a recipe, version {version}, that cannot be read"
+    if dataset.label_column is not None and dataset.label_column not in loaded(dataset.field_ids):
+        yield f"names its rows by the column {dataset.label_column}, which it never had"
 
 
 def _numbered(versions: Collection[int], newest: int) -> bool:

@@ -91,9 +91,6 @@ class RunKind(Protocol):
     def keep(self, writer: Writer, dataset: DatasetId, harvest: Harvest, /) -> None:
         """Keep what an accepted harvest knows beside its rows."""
 
-    def names(self, harvest: Harvest, /) -> Mapping[str, str]:
-        """Key -> the name of each row that has one beside its key."""
-
     # What is told of it.
     def calls(self, view: RunView, /) -> list[CallUsage] | None:
         """What its calls of models and searches took; None if it makes none."""

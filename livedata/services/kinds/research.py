@@ -117,12 +117,6 @@ def keep(writer: Writer, dataset: DatasetId, harvest: Harvest) -> None:
     entities.keep(writer, dataset, ResearchHarvest.of(harvest).research.identities)
 
 
-def names(harvest: Harvest) -> Mapping[str, str]:
-    """The first name of each entity, also of those that the store does not know."""
-    identities = ResearchHarvest.of(harvest).research.identities
-    return {key: identity.aliases[0] for key, identity in identities.items()}
-
-
 def calls(view: RunView) -> list[CallUsage]:
     """What its calls of models and searches took."""
     return [call.usage for call in call_store.all_of(view.reader, view.id)]

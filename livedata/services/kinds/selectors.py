@@ -110,11 +110,6 @@ def keep(_writer: Writer, _dataset: DatasetId, _harvest: Harvest) -> None:
     """Keep nothing: the rows are all that was read."""
 
 
-def names(_harvest: Harvest) -> Mapping[str, str]:
-    """No names: a row is called by its key."""
-    return {}
-
-
 def calls(_view: RunView) -> None:
     """None: nobody is asked but the site."""
 

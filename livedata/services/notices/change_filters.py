@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages import notice_events
 from livedata.model.dataset import Column
@@ -16,6 +17,7 @@ from livedata.model.row import ChangePage
 from livedata.rules.conditions.parsing import parse_when
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.conditions import RevisionMatcher
+from livedata.services.notices.changes_by_name import NamedChange
 from livedata.store import datasets, feed
 from livedata.store.database.backend import Reader
 from livedata.store.feed import ShownRevision
@@ -91,12 +93,12 @@ def narrowed(name: str, wanted: ChangeFilter, matches: int, count: int) -> str:
     return notice_events.narrowed(name, matches, count, wanted.when)
 
 
-def told_cells(line: dict[str, Any], wanted: ChangeFilter) -> dict[str, Any]:
-    """A change by name with the cells that a filter has told."""
-    if not wanted.columns:
-        return line
-    cells = {name: cell for name, cell in line["changed"].items() if name in wanted.columns}
-    return {**line, "changed": cells}
+def told_change(change: NamedChange, wanted: ChangeFilter, sentences: Sequence[str]) -> NamedChange:
+    """A change by name with the cells that a filter has told, and what it meets."""
+    cells = change.line["changed"]
+    if wanted.columns:
+        cells = {name: cell for name, cell in cells.items() if name in wanted.columns}
+    return replace(change, line={**change.line, "changed": cells, "matches": sentences})
 
 
 def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, all_of: bool) -> None:

@@ -20,9 +20,14 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.notices import gathering
-from livedata.services.notices.change_filters import ChangeRange, told_cells
-from livedata.services.notices.changes_by_name import ChangesByName, described
-from livedata.services.notices.gathering import met_in_a_run, shown_change
+from livedata.services.notices.change_filters import ChangeRange, told_change
+from livedata.services.notices.changes_by_name import (
+    ChangesByName,
+    NamedChange,
+    as_html,
+    described,
+)
+from livedata.services.notices.gathering import NAMES, met_in_a_run, named_changes, shown_change
 from livedata.store import datasets, digests
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -56,16 +61,18 @@ def event_of(
 ) -> CloudEvent:
     """A message as it is delivered. Raises NotFound if its dataset was deleted."""
     data, window = dict(message.data), message.window
+    told: list[NamedChange] = []
     if window is not None:
         with db.reading() as reader:
             # Revisions never change, so each try tells the same.
-            told = _told(reader, notice, dataset, window, data.get("matches"))
-            data["changes"] = list(islice(told, MOST_CHANGES))
+            every = _told(reader, notice, dataset, window, data.get("matches"))
+            told = list(islice(every, MOST_CHANGES))
+        data["changes"] = [change.line for change in told]
         count = window.through - window.after
         data["moreChanges"] = len(data.pop("matches", range(count))) - len(data["changes"])
     source = f"{public_url}{_SOURCE}/{ids.format_uuid(dataset)}"
     time = ids.format_timestamp(message.created_at)
-    return _event(ids.format_uuid(message.id), source, message.kind, time, data)
+    return _event(ids.format_uuid(message.id), source, message.kind, time, data, told)
 
 
 def _told(
@@ -74,16 +81,15 @@ def _told(
     dataset: DatasetId,
     window: RevisionRange,
     matches: Mapping[str, Sequence[str]] | None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[NamedChange]:
     """The changes of a message by name; of one that tells some alone these, and why."""
-    names = ChangesByName.of(reader, dataset)
+    names = ChangesByName.of(reader, datasets.ref(reader, notice.owner, dataset))
     for page in ChangeRange(notice.owner, dataset, window).pages(reader, MOST_CHANGES):
-        for line in names.lines(page):
+        for change in names.of_page(page):
             if matches is None:
-                yield line
-            elif (sentences := matches.get(str(line["sequence"]))) is not None:
-                wanted = notice.change_filter or ChangeFilter()
-                yield {**told_cells(line, wanted), "matches": sentences}
+                yield change
+            elif (sentences := matches.get(str(change.line["sequence"]))) is not None:
+                yield told_change(change, notice.change_filter or ChangeFilter(), sentences)
 
 
 def trial_event(notice: Notice, public_url: str) -> CloudEvent:
@@ -95,10 +101,17 @@ def trial_event(notice: Notice, public_url: str) -> CloudEvent:
     return _event(ids.format_uuid(ids.new_id()), source, "test", time, data)
 
 
-def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) -> CloudEvent:
+def _event(
+    key: str,
+    source: str,
+    kind: str,
+    time: str,
+    data: dict[str, Any],
+    told: Sequence[NamedChange] = (),
+) -> CloudEvent:
     body = _enveloped(key, source, kind, time, data)
     name = data["dataset"]["name"] if data["dataset"] else ""
-    return CloudEvent(key, body, notice_events.title(kind, name), _text(data))
+    return CloudEvent(key, body, notice_events.title(kind, name), _text(data, told))
 
 
 def _enveloped(key: str, source: str, kind: str, time: str, data: Mapping[str, Any]) -> bytes:
@@ -116,18 +129,18 @@ def _enveloped(key: str, source: str, kind: str, time: str, data: Mapping[str, A
     )
 
 
-def _text(data: dict[str, Any]) -> str:
+def _text(data: dict[str, Any], told: Sequence[NamedChange]) -> str:
     """What a person reads: the sentence, and a line for each change."""
-    lines = [data["sentence"], *map(change_line, data.get("changes", ()))]
+    lines = [data["sentence"], *map(change_line, told)]
     if more := data.get("moreChanges"):
         lines.append(f"and {more} more")
     return "\n".join(lines)
 
 
-def change_line(change: Mapping[str, Any]) -> str:
+def change_line(change: NamedChange) -> str:
     """A change by name as a line for people: with what it meets, where it was asked for that."""
-    cells = ", ".join(change.get("matches") or described(change))
-    return f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
+    cells = ", ".join(change.line.get("matches") or described(change.line))
+    return f"- {change.name} {change.line['kind']}" + (f": {cells}" if cells else "")
 
 
 def digest_event(db: Database, notice: Notice, message: Message, public_url: str) -> CloudEvent:
@@ -138,7 +151,9 @@ def digest_event(db: Database, notice: Notice, message: Message, public_url: str
     if not parts:
         raise NotFound("There is no such dataset.")
     sentence = notice_events.digest([part["sentence"] for part in parts])
-    data = {**message.data, "sentence": sentence, "datasets": parts}
+    # What rows are called is for people, and no program is told.
+    told = [{name: value for name, value in part.items() if name != NAMES} for part in parts]
+    data = {**message.data, "sentence": sentence, "datasets": told}
     key, time = ids.format_uuid(message.id), ids.format_timestamp(message.created_at)
     return CloudEvent(
         key,
@@ -156,7 +171,7 @@ def _changes_link(part: _Part, public_url: str) -> str:
 
 
 def _digest_text(part: _Part, public_url: str) -> str:
-    lines = [part["sentence"], *map(gathering.change_line, part["changes"])]
+    lines = [part["sentence"], *map(gathering.change_line, named_changes(part))]
     if part["moreChanges"]:
         lines.append(f"and {part['moreChanges']} more")
     return "\n".join([*lines, *filter(None, [_changes_link(part, public_url)])])
@@ -176,7 +191,7 @@ def _digest_html(parts: Sequence[_Part], public_url: str) -> Iterator[str]:
     # Lists, because the text that is made of it for other readers keeps their lines.
     for part in parts:
         yield f"<h3>{escape(part['dataset']['name'])}</h3><p>{escape(part['sentence'])}</p><ul>"
-        yield from map(_digest_item, part["changes"])
+        yield from map(_digest_item, named_changes(part))
         yield "</ul>"
         if part["moreChanges"]:
             yield f"<p>and {part['moreChanges']} more</p>"
@@ -184,7 +199,8 @@ def _digest_html(parts: Sequence[_Part], public_url: str) -> Iterator[str]:
             yield f'<p><a href="{link}">{link}</a></p>'
 
 
-def _digest_item(change: Mapping[str, Any]) -> str:
-    cells = ", ".join([*described(shown_change(change))])
-    told = f"{change['kind']}{': ' if cells else ''}{cells}{met_in_a_run(change)}"
-    return f"<li><b>{escape(change['row'])}</b> {escape(told)}</li>"
+def _digest_item(change: NamedChange) -> str:
+    line = change.line
+    cells = ", ".join([*described(shown_change(line))])
+    told = f"{line['kind']}{': ' if cells else ''}{cells}{met_in_a_run(line)}"
+    return f"<li><b>{as_html(change.name)}</b> {escape(told)}</li>"

@@ -166,7 +166,7 @@ def _put(writer: Writer, notice: Notice, parts: Sequence[Gathered], now: Micros)
     """Put the one message about all datasets into the stream of the notice itself."""
     stream = DatasetId(notice.id)
     shares = _shares([len(part.changes) for part in parts], MOST_CHANGES)
-    told = [part.as_json(share) for part, share in zip(parts, shares, strict=True)]
+    told = [part.as_kept(share) for part, share in zip(parts, shares, strict=True)]
     data = {"dataset": None, "run": None, "datasets": told}
     outbox.keep(writer, notice.id, stream, Stream())
     outbox.put(writer, notice.id, stream, digests.KIND, data, None, now)

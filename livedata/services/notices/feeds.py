@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 import orjson
 from msgspec import Struct
@@ -14,10 +14,11 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.model.row import ChangePage
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.changes_by_name import ChangesByName, NamedChange
 from livedata.store import datasets, feed, feed_tokens
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
+from livedata.store.datasets import DatasetRef
 from livedata.store.feed_tokens import FeedHead, RunChanges
 
 FORMS = ("atom", "json")
@@ -30,14 +31,14 @@ NO_FEED = "There is no feed at this address."
 
 
 class Entry(Struct, frozen=True):
-    """An accepted Run: when it wrote, what it did to the rows, and its first changes by name."""
+    """An accepted Run: when it wrote, what it did to the rows, and its first changes."""
 
     run: str
     written_at: Micros
     new: int
     changed: int
     gone: int
-    lines: Sequence[Mapping[str, Any]]
+    changes: Sequence[NamedChange]
     more: int
 
 
@@ -99,7 +100,8 @@ def news(db: Database, dataset: DatasetId) -> News:
         described = feed_tokens.described(reader, dataset)
         if described is None:
             raise NotFound(NO_FEED)
-        names = ChangesByName.of(reader, dataset)
+        ref = datasets.ref(reader, described.owner, dataset)
+        names = ChangesByName.of(reader, ref)
         entries: list[Entry] = []
         through = described.head
         # From Run to Run along the feed: its revisions are in the order of acceptance, and those of
@@ -108,24 +110,21 @@ def news(db: Database, dataset: DatasetId) -> News:
             run = feed_tokens.last_run(reader, dataset, through)
             if run is None:
                 break
-            entries.append(_entry(reader, dataset, described, names, run))
+            entries.append(_entry(reader, ref, names, run))
             through = run.last - max(run.count, 1)
     return News(ids.format_uuid(dataset), described.name, described.changed_at, entries)
 
 
-def _entry(
-    reader: Reader, dataset: DatasetId, head: FeedHead, names: ChangesByName, run: RunChanges
-) -> Entry:
-    fields = datasets.ref(reader, head.owner, dataset).fields
+def _entry(reader: Reader, dataset: DatasetRef, names: ChangesByName, run: RunChanges) -> Entry:
     window = feed.RevisionFilter(run.last - run.count, run.last, MOST_LINES)
-    page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, window)))
-    lines = list(names.lines(page))
+    page = cast("ChangePage", orjson.loads(feed.page(reader, dataset.id, dataset.fields, window)))
+    changes = list(names.of_page(page))
     return Entry(
         ids.format_uuid(run.run),
         run.written_at,
         run.new,
         run.changed,
         run.gone,
-        lines,
-        run.count - len(lines),
+        changes,
+        run.count - len(changes),
     )

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from livedata.messages import notice_events
 from livedata.model.ids import RowId, format_uuid
+from livedata.model.row_name import RowName
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.moments import DiffKind, RowDiff, row_diffs
 from livedata.services.notices.change_filters import ChangeRange
-from livedata.services.notices.changes_by_name import described
+from livedata.services.notices.changes_by_name import NamedChange, described
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice
@@ -20,6 +21,8 @@ from livedata.store.outbox import RevisionRange
 
 NetChange = Mapping[str, Any]
 """A row of a `dataset diff`, with `matches` as a message of changes has them."""
+NAMES = "names"
+"""Where the outbox keeps what the rows of the changes are called."""
 KINDS: Sequence[DiffKind] = ("new", "changed", "gone", "back")
 
 
@@ -36,7 +39,7 @@ class Gathered(Struct, frozen=True):
     dataset: DatasetRef
     window: RevisionRange
     rows: Mapping[str, int]
-    changes: Sequence[NetChange]
+    changes: Sequence[NamedChange]
     clauses: Sequence[str]
 
     @property
@@ -45,8 +48,8 @@ class Gathered(Struct, frozen=True):
         return notice_events.net_changes(self.dataset.name, self.rows, self.clauses)
 
     def as_json(self, most: int) -> dict[str, Any]:
-        """The dataset as a digest has it, with so many changes at most."""
-        changes = self.changes[:most]
+        """The dataset as a digest has it for programs, with so many changes at most."""
+        changes = [change.line for change in self.changes[:most]]
         return {
             "dataset": {"id": format_uuid(self.dataset.id), "name": self.dataset.name},
             "sentence": self.sentence,
@@ -56,6 +59,10 @@ class Gathered(Struct, frozen=True):
             "changes": changes,
             "moreChanges": sum(self.rows.values()) - len(changes),
         }
+
+    def as_kept(self, most: int) -> dict[str, Any]:
+        """The same as the outbox keeps it: with what the rows are called, for people."""
+        return {**self.as_json(most), NAMES: [each.name.name for each in self.changes[:most]]}
 
 
 def gather(
@@ -67,20 +74,29 @@ def gather(
     """
     window = RevisionRange(after, dataset.head)
     rows: dict[str, int] = dict.fromkeys(KINDS, 0)
-    first: list[NetChange] = []
+    first: list[NamedChange] = []
     for change in _net(reader, notice, dataset, window):
-        rows[change["kind"]] += 1
+        rows[change.line["kind"]] += 1
         if most is None or len(first) < most:
             first.append(change)
     wanted = notice.change_filter or ChangeFilter()
     return Gathered(dataset, window, rows, first, wanted.when) if any(rows.values()) else None
 
 
-def change_line(change: NetChange) -> str:
+def named_changes(part: Mapping[str, Any]) -> Iterator[NamedChange]:
+    """The changes of a dataset as the outbox has kept them for a digest."""
+    # Older versions have kept no names.
+    names = part.get(NAMES) or [change["row"] for change in part["changes"]]
+    for change, name in zip(part["changes"], names, strict=True):
+        yield NamedChange(change, RowName(name, change["row"]))
+
+
+def change_line(change: NamedChange) -> str:
     """A change as a line for people: both values, and what it meets."""
-    cells = ", ".join(described(shown_change(change)))
-    told = f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
-    return f"{told}{met_in_a_run(change)}"
+    line = change.line
+    cells = ", ".join(described(shown_change(line)))
+    told = f"- {change.name} {line['kind']}" + (f": {cells}" if cells else "")
+    return f"{told}{met_in_a_run(line)}"
 
 
 def met_in_a_run(change: NetChange) -> str:
@@ -96,19 +112,23 @@ def shown_change(change: NetChange) -> NetChange:
 
 def _net(
     reader: Reader, notice: Notice, dataset: DatasetRef, window: RevisionRange
-) -> Iterator[NetChange]:
+) -> Iterator[NamedChange]:
     """What became of each row of which the notice tells, in the cells of which it tells."""
     wanted = notice.change_filter or ChangeFilter()
     told = _told(reader, notice, dataset, window, wanted)
     if not told:
         return
     names = {field: column["name"] for field, column in dataset.fields.columns.items()}
-    for row, difference in row_diffs(reader, dataset, window.after, window.through, told):
-        cells = _cells(difference, told[row], names, wanted)
+    for each in row_diffs(reader, dataset, window.after, window.through, told):
+        difference, of_row = each.diff, told[each.row]
+        cells = _cells(difference, of_row, names, wanted)
         # What came and went does not show, though it was told when it came.
         if cells or difference["kind"] != "changed":
-            matches = {"matches": [*told[row].sentences]} if wanted.when else {}
-            yield {"kind": difference["kind"], "row": difference["row"], "changed": cells} | matches
+            matches = {"matches": [*of_row.sentences]} if wanted.when else {}
+            line = {"kind": difference["kind"], "row": difference["row"], "changed": cells}
+            # A row of research is called by its name in both.
+            name = RowName(each.name.name, difference["row"])
+            yield NamedChange(line | matches, name)
 
 
 def _told(

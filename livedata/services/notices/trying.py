@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.errors import Invalid
-from livedata.model.ids import DatasetId, Micros
+from livedata.model.ids import Micros
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.moments import find_moment
 from livedata.services.notices.change_filters import (
     ChangeRange,
     MatchedRevision,
     narrowed,
-    told_cells,
+    told_change,
 )
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.changes_by_name import ChangesByName, NamedChange
 from livedata.services.notices.gathering import Gathered, gather
 from livedata.store import datasets, feed
 from livedata.store.database.backend import Reader
@@ -28,18 +28,16 @@ from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice
 from livedata.store.outbox import RevisionRange
 
-Line = dict[str, Any]
-
 
 class TriedMessage(NamedTuple):
     """A message that an accepted Run would have caused: when, what it says, and its changes.
 
-    The changes are as ``changes --names`` has them, each with what it meets.
+    The lines of the changes are as ``changes --names`` has them, each with what it meets.
     """
 
     at: Micros
     sentence: str
-    changes: Sequence[Line]
+    changes: Sequence[NamedChange]
 
 
 def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[TriedMessage]:
@@ -50,7 +48,7 @@ def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Tried
     with db.reading() as reader:
         for dataset, after in _since(reader, notice, since, zone):
             window = RevisionRange(after, dataset.head)
-            yield from _of_dataset(reader, notice, dataset.id, dataset.name, window)
+            yield from _of_dataset(reader, notice, dataset, window)
 
 
 def tried_digest(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Gathered]:
@@ -75,11 +73,11 @@ def _since(
 
 
 def _of_dataset(
-    reader: Reader, notice: Notice, dataset: DatasetId, name: str, window: RevisionRange
+    reader: Reader, notice: Notice, dataset: DatasetRef, window: RevisionRange
 ) -> Iterator[TriedMessage]:
-    wanted = notice.change_filter or ChangeFilter()
-    columns = datasets.ref(reader, notice.owner, dataset).fields.columns
-    matches = ChangeRange(notice.owner, dataset, window).matches(reader, wanted)
+    wanted, name = notice.change_filter or ChangeFilter(), dataset.name
+    columns = dataset.fields.columns
+    matches = ChangeRange(notice.owner, dataset.id, window).matches(reader, wanted)
     # A notice is told at the end of Runs: of hand edits, and of what an archive brought, never.
     of_runs = (match for match in matches if match.revision.run is not None)
     names = ChangesByName.of(reader, dataset)
@@ -90,12 +88,11 @@ def _of_dataset(
         if notice.change_filter is None:
             sentence = _deltas(name, told)
         else:
-            first, last = feed.of_run(reader, dataset, run)
+            first, last = feed.of_run(reader, dataset.id, run)
             sentence = narrowed(name, wanted, len(told), last - first + 1)
-        lines = (names.line(revision, columns) for revision, _ in told)
         changes = [
-            {**told_cells(line, wanted), "matches": match.sentences}
-            for line, match in zip(lines, told, strict=True)
+            told_change(names.of_revision(revision, columns), wanted, sentences)
+            for revision, sentences in told
         ]
         yield TriedMessage(told[0].revision.created_at, sentence, changes)
 

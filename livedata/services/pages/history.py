@@ -11,6 +11,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind
+from livedata.model.row_name import RowName
 from livedata.model.run import Run
 from livedata.store import accounts, datasets, feed, runs, shown_runs
 from livedata.store.database.backend import Reader
@@ -41,13 +42,13 @@ class Narrowing(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """Changes, newest first; `rows` has the name of each row, `editors` the label of each key.
+    """Changes, newest first; `rows` says how each row is called now, `editors` who each key is.
 
     `before` is the sequence from which the earlier ones go on; None if there are none.
     """
 
     changes: Sequence[Change]
-    rows: Mapping[str, str]
+    rows: Mapping[str, RowName]
     editors: Mapping[str, str | None]
     before: int | None
 
@@ -58,7 +59,7 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         ref = datasets.ref(reader, owner, dataset)
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
         changes, before = feed.newest(reader, dataset, ref.fields, window, ON_A_PAGE, wanted.kind)
-        named = names(reader, dataset, {change["rowId"] for change in changes})
+        named = names(reader, ref.fields, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
     return History(changes, named, editors, before)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
+from livedata.model.row_name import RowName
 from livedata.services import queries
 from livedata.services.pages.developments import Point, has_moved, of_cell
 from livedata.services.pages.history import Narrowing, history, last_ends
@@ -27,7 +28,7 @@ _RUNS: Final = 1_000
 class Development(Struct, frozen=True):
     """A number of a row that changed: what it was from each moment on, the oldest first."""
 
-    row: str
+    row: RowName
     label: str
     points: Sequence[Point]
 
@@ -44,7 +45,7 @@ class DatasetReport(Struct, frozen=True):
     more_rows: bool
     changes: Sequence[Change]
     more_changes: bool
-    names: Mapping[str, str]
+    names: Mapping[str, RowName]
     ends: Mapping[str, int]
     developments: Sequence[Development]
 
@@ -54,7 +55,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
     shown = queries.dataset(db, owner, dataset)
     rows = list(islice(queries.every_row(db, owner, dataset), MOST_ROWS + 1))
     changes: list[Change] = []
-    names: dict[str, str] = {}
+    names: dict[str, RowName] = {}
     before = None
     while len(changes) < MOST_CHANGES:
         told = history(db, owner, dataset, Narrowing(since=since, before=before))
@@ -82,7 +83,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
 def _developments(
     columns: Sequence[Column],
     changes: Sequence[Change],
-    names: Mapping[str, str],
+    names: Mapping[str, RowName],
     since: str,
     seen: Mapping[str, str],
 ) -> list[Development]:

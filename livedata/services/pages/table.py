@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest, nsmallest
 from itertools import islice
@@ -15,6 +15,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
+from livedata.model.row_name import is_digest
 from livedata.rules.conditions.clauses import Shown, StateClause
 from livedata.rules.conditions.matching import holds
 from livedata.store import datasets, rows
@@ -22,7 +23,6 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.overrides import moved_in
-from livedata.store.research.identities import first_names
 from livedata.store.shown_rows import CandidateRow, Line, candidates, lines, newest
 
 ON_A_PAGE: Final = 100
@@ -52,9 +52,8 @@ class TableQuery(Struct, frozen=True):
     """What a person wants to see of a table.
 
     `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds,
-    `where` clauses that hold of its cells;
-    `stale` leaves only rows with a hand edit whose source has moved since, `unreadable` those with
-    a cell that could not be read.
+    `where` clauses that hold of its cells; `stale` leaves only rows with a hand edit whose source
+    has moved since, `unreadable` those with a cell that could not be read.
     """
 
     sort: str | None = None
@@ -128,9 +127,9 @@ class _Looking:
         self._reader = reader
         self._dataset = dataset
         self._query = query
-        self._names = first_names(reader, dataset) if query.sort or query.search else {}
+        self._name = fields.namer()
         self._searched = query.search.casefold()
-        self._by = _sorting(fields, query, self._names)
+        self._by = _sorting(fields, query)
         self._left = _LOOKED_AT
         asked = [clause.field for clause in query.where if clause.field is not None]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
@@ -216,8 +215,10 @@ class _Looking:
         return any(moved_in(self._reader, row.id, edited))
 
     def _holds(self, row: CandidateRow) -> bool:
-        values = (self._names.get(row.key, row.key), *row.values)
-        texts = (words(value).casefold() for value in values if value is not None)
+        values = row.values
+        called = self._name(row.key, values)
+        shown = (called.name, called.beside, *values)
+        texts = (words(value).casefold() for value in shown if value is not None)
         return any(self._searched in text for text in texts)
 
 
@@ -229,7 +230,7 @@ def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
     return value is None, _rank(value), number
 
 
-def _sorting(fields: Fields, query: TableQuery, names: Mapping[str, str]) -> Sorting:
+def _sorting(fields: Fields, query: TableQuery) -> Sorting:
     """What a row is sorted by."""
     match query.sort:
         case None:
@@ -237,7 +238,10 @@ def _sorting(fields: Fields, query: TableQuery, names: Mapping[str, str]) -> Sor
             moment = lru_cache(maxsize=256)(ids.format_timestamp)
             return lambda row: moment(row.updated_at)
         case "rowKey":
-            return lambda row: names.get(row.key, row.key)[:_LONGEST]
+            name = fields.namer()
+            return lambda row: (name(row.key, row.values).name if is_digest(row.key) else row.key)[
+                :_LONGEST
+            ]
         case field:
             position = fields.positions[field]
             return lambda row: _shortened(row.values, position)

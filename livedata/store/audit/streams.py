@@ -40,6 +40,7 @@ class DatasetRow(NamedTuple):
     schedule: str | None
     next_run_at: Micros | None
     imported_head: int | None
+    label_column: str | None
 
 
 class RowRow(NamedTuple):

@@ -17,6 +17,7 @@ from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
+from livedata.model.row_name import RowName, label_of, name_of
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue
@@ -97,21 +98,34 @@ class Fields(Struct, frozen=True):
     """Whether the field is read from the source."""
     quoted: list[int]
     """The position of the field whose words a cell rests on: mostly its own."""
+    label: str | None
+    """The field whose text names a row; None if rows are named by their keys."""
 
     @property
     def positions(self) -> dict[str, int]:
         """Field id -> position."""
         return {field: position for position, field in enumerate(self.ids)}
 
+    def namer(self) -> Callable[[str, Sequence[Scalar]], RowName]:
+        """What says how the row of a key and of values by position is called."""
+        place = len(self.ids) if self.label is None else self.ids.index(self.label)
+
+        def name(key: str, values: Sequence[Scalar]) -> RowName:
+            # A row may be older than the last columns.
+            return RowName(name_of(values[place]) or key if place < len(values) else key, key)
+
+        return name
+
     def entry(self, item: int, position: int) -> str:
         """The name of the entry for one cell: the item's number on its page, and the column."""
         return f"{item}/{self.names[self.quoted[position]]}"
 
 
-def fields_of(ids: Sequence[str], columns: Sequence[Column]) -> Fields:
+def fields_of(ids: Sequence[str], columns: Sequence[Column], label: str | None = None) -> Fields:
     """The fields of a dataset: their ids by position, and its columns in the order of people.
 
-    Ids of later columns are left out: their values stand behind all others.
+    `label` is the field that its owner has chosen to name rows by. Ids of later columns are left
+    out: their values stand behind all others.
     """
     # Two lists, because people may reorder columns, while stored values keep their positions.
     by_id = {column["id"]: column for column in columns}
@@ -122,6 +136,7 @@ def fields_of(ids: Sequence[str], columns: Sequence[Column]) -> Fields:
         [column["name"] for column in placed],
         [column["ownership"] == "collected" for column in placed],
         quoted_positions(placed),
+        label_of(columns, label),
     )
 
 

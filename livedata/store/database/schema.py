@@ -43,9 +43,11 @@ TABLES = (
                 "rows_updated_at": "integer",
                 "created_at": "integer",
                 "updated_at": "integer",
+                "label_column": "text?",
             },
             order="id",
             where="id = :dataset",
+            later=["label_column"],
         ),
     ),
     DescribedTable(

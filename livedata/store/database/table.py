@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0022"
+VERSION = "0023"
 """The newest migration."""
 
 
@@ -17,6 +17,8 @@ class Archived(Struct, frozen=True):
     """``id``, ``bytes``, ``text`` or ``integer``, with ``?`` if it may be null."""
     order: str
     where: str
+    later: Sequence[str] = ()
+    """Those that the first version of the format has not."""
 
 
 class DescribedTable(Struct, frozen=True):

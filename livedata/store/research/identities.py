@@ -45,14 +45,6 @@ def identities(
     return known
 
 
-def first_names(reader: Reader, dataset: DatasetId) -> dict[str, str]:
-    """Key -> what every entity of a dataset is called first."""
-    rows = reader.rows(
-        "SELECT key, identity FROM entities WHERE dataset_id = :dataset", dataset=dataset
-    )
-    return {key: _IDENTITY.load(text).aliases[0] for key, text in rows}
-
-
 def _sent(key: str, identity: _Identity) -> ResearchRowIdentity:
     return {
         "version": 1,

@@ -47,6 +47,8 @@ class SaidOfTable(TypedDict, total=False):
     where: str
     always: Sequence[str]
     """The columns that may be null, but never in what `where` selects."""
+    later: Sequence[str]
+    """The columns that the first version of the format has not."""
     research: bool
     """Whether only research keeps something in it."""
 
@@ -126,12 +128,13 @@ def archived(
     order: str,
     where: str = "dataset_id = :dataset",
     always: str = "",
+    later: str = "",
     research: bool = False,
 ) -> Mapping[str, SaidOfTable]:
     """What stands last in ``__table_args__``: what of the table an archive has, line by line.
 
     A line has the `columns` in this order; `always` those that may be null, but not where `where`
-    selects.
+    selects, and `later` those that the first version of the format has not.
     """
     return {
         "info": {
@@ -139,6 +142,7 @@ def archived(
             "order": order,
             "where": where,
             "always": always.split(),
+            "later": later.split(),
             "research": research,
         }
     }

@@ -26,9 +26,10 @@ class DatasetRecord(SQLModel, table=True):
         UniqueConstraint("owner", "name"),
         archived(
             "id name columns field_ids question schedule schema_version recipe_version "
-            "row_count head rows_updated_at created_at updated_at",
+            "row_count head rows_updated_at created_at updated_at label_column",
             order="id",
             where="id = :dataset",
+            later="label_column",
         ),
     )
     id: bytes = own_id()
@@ -49,6 +50,7 @@ class DatasetRecord(SQLModel, table=True):
     updated_at: int = moment()
     next_run_zone: str | None = text()
     imported_head: int | None = big()  # its head in the archive
+    label_column: str | None = text()  # the field that its owner has chosen to name rows by
 
 
 class BotRecord(SQLModel, table=True):

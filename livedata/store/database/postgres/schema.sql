@@ -83,6 +83,7 @@ CREATE TABLE datasets (
 	updated_at BIGINT NOT NULL,
 	next_run_zone TEXT COLLATE "C",
 	imported_head BIGINT,
+	label_column TEXT COLLATE "C",
 	CONSTRAINT pk_datasets PRIMARY KEY (id),
 	CONSTRAINT uq_datasets_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
