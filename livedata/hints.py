@@ -232,6 +232,7 @@ _COMMANDS: Final[Commands] = {
     "run_once_changed": _run,
     "run_first": _run,
     "take_up": _run,
+    "cancel": lambda about, _: about.command("runs cancel", about.run),
     "confirm_loss": _run,
     "run_less_often": _update("--schedule", DAILY),
     "start_schedule": _update("--status", "active"),

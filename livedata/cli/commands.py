@@ -110,6 +110,10 @@ _RUNS: Table = {
         "Accept the output of held Run R as it stands; it is charged as any accepted Run.",
         "livedata.cli.runs.accept:accept_run",
     ),
+    "cancel": (
+        "Cancel Run R, or the open Run of dataset R, wherever it is executed: nothing is written.",
+        "livedata.cli.runs.cancel:cancel_run",
+    ),
 }
 
 _ROWS: Table = {

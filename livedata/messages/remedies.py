@@ -25,6 +25,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "run_less_often": "Run it less often, once a day for example",
     "run_first": "Make its first Run",
     "take_up": "If nothing executes it, take it up",
+    "cancel": "End it without any result",
     "start_schedule": "Run it by its name, or start its schedule",
     "accept": "Accept the output as it stands",
     "accept_loss": "If the site is right, accept the output",

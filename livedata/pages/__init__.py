@@ -32,6 +32,7 @@ _ROUTES: Final = (
     ("GET", "/runs/<run>", "run", "show"),
     ("GET", "/runs/<run>/screenshot", "run", "screenshot"),
     ("POST", "/runs/<run>/accept", "run", "accept"),
+    ("POST", "/runs/<run>/cancel", "run", "cancel"),
     ("GET", "/usage", "usage", "show"),
 )
 """Method and path -> the file of the page, and its function."""

@@ -27,7 +27,7 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
-from livedata.services import diagnostics, explanation, runs
+from livedata.services import cancellation, diagnostics, explanation, runs
 from livedata.services.kept_output import HeldChanges, would_change
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport
@@ -36,7 +36,6 @@ from livedata.services.run_view import RunView, viewing
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
-_OPEN: Final = frozenset(("queued", "running"))
 
 
 class ShownCause(Struct, frozen=True):
@@ -69,7 +68,6 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         fact_meaning=fact_meaning,
         known_records=known_records,
         why=report.why,
-        is_open=report.run["status"] in _OPEN,
         read_so_far=read_so_far,
         refusal=refusal,
         more=_more(report, shown["held"]),
@@ -94,6 +92,7 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "held": would_change(view, before, ON_A_PAGE),
         "research": told,
         "trace": diagnostics.timing(view),
+        "progress": report.progress,
     }
 
 
@@ -136,6 +135,15 @@ def screenshot(run: str) -> Response:
     if kept.screenshot is None:
         raise NotFound("No picture of this Run is kept.")
     return Response(kept.screenshot, mimetype="image/jpeg")
+
+
+def cancel(run: str) -> Response:
+    """Cancel an open Run, or let the process that executes it end it."""
+    try:
+        cancellation.cancel(context().store, g.caller.owner, RunId(identified(run)))
+    except Conflict as error:
+        return show(run, sentences(error), 409)
+    return redirect(f"/runs/{run}", 303)
 
 
 def accept(run: str) -> Response:

@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages.render import check_result
 from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
-from livedata.model.harvest import Harvest, Step, StopRule
+from livedata.model.harvest import Harvest, Step, StopReason, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
-from livedata.rules.changes.checks import judge
+from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services import leases
 from livedata.services.commit import (
+    CANCELLED,
     AcceptancePolicy,
     JudgedHarvest,
     RunOutcome,
@@ -33,7 +35,7 @@ from livedata.services.commit import (
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.lost_runs import end_fenced, reap_expired_leases
 from livedata.services.notices import notifying
-from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
+from livedata.store import accounts, cancellations, datasets, queue, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -170,8 +172,15 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
 
 
 def give_back(store: Store, attempt: Attempt) -> None:
-    """Put a Run back into the queue after a graceful stop; the attempt does not count."""
+    """Put a Run back into the queue after a graceful stop; the attempt does not count.
+
+    One that is to be cancelled ends instead. Raises LostLease.
+    """
     with store.writing() as writer:
+        queue.hold(writer, attempt.run, attempt.fence)
+        if cancellations.is_asked(writer, attempt.run):
+            end_fenced(writer, attempt.run, attempt.fence, CANCELLED)
+            return
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
@@ -223,6 +232,9 @@ def close(
     """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
     queue.hold(writer, attempt.run, attempt.fence)
+    if cancellations.is_asked(writer, attempt.run):
+        # Here and not by what the executor has seen: who was told that it ends so is right.
+        reading = _cancelled(reading)
     dataset = datasets.lock_dataset(writer, attempt.dataset)
     balance = accounts.lock_owner(writer, attempt.owner)
     end = conclude(writer, attempt.run, dataset, balance, reading, policy)
@@ -241,6 +253,13 @@ def close(
     )
     queue.publish_next(writer, queue.turn(writer, attempt.run))
     return end, completed_at
+
+
+def _cancelled(reading: JudgedHarvest) -> JudgedHarvest:
+    """What an attempt read as if it had been cancelled before its end: nothing is judged."""
+    ending = StopReason("cancelled", CANCELLED.problem)
+    verdict = Verdict("failed", [], "cancelled", CANCELLED.problem)
+    return replace(reading, harvest=replace(reading.harvest, ending=ending), verdict=verdict)
 
 
 def _facts(writer: Writer, dataset: DatasetId, reading: JudgedHarvest, end: RunOutcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -66,6 +66,10 @@ class RunOutcome(Struct, frozen=True):
     oddities: Sequence[Problem] = ()
     would: tuple[int, int, int] | None = None
     covered: int = 0
+
+
+CANCELLED: Final = RunOutcome("failed", "cancelled", Problem("run.cancelled"), None)
+"""The end of a Run that a person has cancelled."""
 
 
 def conclude(

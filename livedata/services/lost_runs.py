@@ -9,7 +9,7 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.services import leases
-from livedata.services.commit import RunOutcome, ended
+from livedata.services.commit import CANCELLED, RunOutcome, ended
 from livedata.services.notices import notifying
 from livedata.store import queue, runs
 from livedata.store.database.backend import Writer
@@ -25,7 +25,7 @@ def reap_expired_leases(store: Store) -> None:
     """Take back the Runs whose process is gone or whose lease is over.
 
     A Run that was lost alone has used an attempt, and fails after the last one. Runs that were lost
-    together have used none, and each is started again by itself.
+    together have used none, and each is started again by itself. One that is to be cancelled ends.
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
@@ -82,6 +82,8 @@ def _requeue(
     writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
 ) -> RunOutcome | None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
+    if run.cancelling:
+        return end_fenced(writer, run.id, run.fence, CANCELLED)
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)

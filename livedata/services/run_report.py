@@ -19,6 +19,7 @@ from livedata.model.ids import RunId
 from livedata.model.problem import Problem
 from livedata.model.run import RowDeltas, Run
 from livedata.services.kinds import choice as kinds
+from livedata.services.run_progress import RunProgress, run_progress
 from livedata.services.run_view import RunView
 from livedata.store import accounts, runs, shown_runs
 from livedata.store.database.backend import SYMPTOMS, Reader
@@ -48,7 +49,8 @@ class RunReport(Struct, frozen=True):
     """A Run with everything it stored at its end, for a person.
 
     `calls` has what each call of a model or a search took; None if the dataset is not of research.
-    `output_kept` is whether it is held with an output that may be accepted.
+    `output_kept` is whether it is held with an output that may be accepted. `progress` is None
+    once it is over.
     """
 
     run: Run
@@ -61,6 +63,7 @@ class RunReport(Struct, frozen=True):
     calls: list[CallUsage] | None
     figures: Figures
     output_kept: bool
+    progress: RunProgress | None
 
     @property
     def why(self) -> str | None:
@@ -83,6 +86,7 @@ def report(view: RunView) -> RunReport:
         calls=_calls(view),
         figures=figures_of(view),
         output_kept=view.output is not None,
+        progress=run_progress(view.reader, view.id),
     )
 
 

@@ -18,7 +18,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.commit import RunOutcome, accept_harvest, ended
+from livedata.services.commit import CANCELLED, accept_harvest, ended
 from livedata.services.kinds import choice as kinds
 from livedata.services.leases import is_live
 from livedata.services.lost_runs import reap_expired_leases
@@ -155,8 +155,7 @@ def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]
 def cancel(store: Store, run: RunId) -> None:
     """End a queued Run; one that is in progress stays with the process that executes it."""
     with store.writing() as writer:
-        end = RunOutcome("failed", "cancelled", Problem("run.cancelled"), None)
-        run_store.end_queued(writer, run, **ended(end, writer.now()))
+        run_store.end_queued(writer, run, **ended(CANCELLED, writer.now()))
 
 
 def accept(store: Store, owner: OwnerName, run: RunId) -> str:

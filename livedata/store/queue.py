@@ -34,7 +34,10 @@ class Lease(Struct, frozen=True):
 
 
 class OpenRun(Struct, frozen=True):
-    """A Run that is queued or running, with the lease that somebody has on it."""
+    """A Run that is queued or running, with the lease that somebody has on it.
+
+    It is `cancelling` if whoever executes it is to end it.
+    """
 
     id: RunId
     status: str
@@ -42,6 +45,7 @@ class OpenRun(Struct, frozen=True):
     fence: int
     isolated: bool
     lease: Lease | None
+    cancelling: bool
 
 
 class WaitingRun(Struct, frozen=True):
@@ -54,7 +58,8 @@ class WaitingRun(Struct, frozen=True):
 
 
 _OPEN_RUN = (
-    "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin FROM runs"
+    "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin, "
+    "cancel_asked_at FROM runs"
 )
 
 
@@ -194,6 +199,18 @@ def turn(reader: Reader, run: RunId) -> str | None:
     return site
 
 
+def site(reader: Reader, run: RunId) -> str:
+    """The site of a Run: where it waits for its turn before it begins."""
+    own: str = reader.value("SELECT site FROM runs WHERE id = :run", run=run)
+    return own
+
+
+def is_busy(reader: Reader, site: str) -> bool:
+    """Whether a Run in progress has the turn of a site."""
+    has = "SELECT 1 FROM runs WHERE status = 'running' AND turn = :site"
+    return reader.value(has, site=site) is not None
+
+
 def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, int]:
     """Take a queued Run: its (fence, attempt number).
 
@@ -229,6 +246,12 @@ def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
         f"{_OPEN_RUN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
         dataset=dataset,
     )
+    return None if row is None else _open(row)
+
+
+def open_by_id(reader: Reader, run: RunId) -> OpenRun | None:
+    """A Run if it is queued or running."""
+    row = reader.row(f"{_OPEN_RUN} WHERE id = :run AND status IN ('queued', 'running')", run=run)
     return None if row is None else _open(row)
 
 
@@ -283,6 +306,6 @@ def _first(reader: Reader, site: str) -> WaitingRun | None:
 
 
 def _open(row: Row) -> OpenRun:
-    run, status, attempt, fence, alone, holder, until, origin = row
+    run, status, attempt, fence, alone, holder, until, origin, asked = row
     lease = None if holder is None or until is None else Lease(holder, until, origin)
-    return OpenRun(run, status, attempt, fence, bool(alone), lease)
+    return OpenRun(run, status, attempt, fence, bool(alone), lease, asked is not None)

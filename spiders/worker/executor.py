@@ -16,7 +16,7 @@ from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
 from livedata.model.recipe import Kind, Recipe
 from livedata.model.research.settings import ResearchSettings
-from livedata.services import attempts, runs
+from livedata.services import attempts, cancellation, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 NOTED = 5.0
 """After so many seconds others may know how many pages a Run has read meanwhile."""
+HEARD = 2.0
+"""So many seconds after a person has cancelled a Run elsewhere it ends here, at the latest."""
 WAIT = 0.5
 
 P = ParamSpec("P")
@@ -94,13 +96,14 @@ class Executor(Struct):
 
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
-        """Keep the leases of all that is executed meanwhile."""
-        beat = asyncio.ensure_future(self._beat())
+        """Keep the leases of all that is executed meanwhile, and hear who cancels any of it."""
+        watching = [asyncio.ensure_future(each) for each in (self._beat(), self._hear())]
         try:
             async with watched():
                 yield
         finally:
-            beat.cancel()
+            for task in watching:
+                task.cancel()
 
     def cancel(self) -> None:
         """End every Run as cancelled."""
@@ -266,6 +269,19 @@ class Executor(Struct):
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, attempt.run, error, attempt.fence)
             raise
+
+    async def _hear(self) -> None:
+        """End the Runs that somebody has cancelled, in whatever process or on whatever machine."""
+        # A question to a file waits for no writer, and a heartbeat would be a write each time.
+        while True:
+            await asyncio.sleep(HEARD)
+            if not self._running:
+                continue
+            with suppress(StoreUnavailable):
+                cancelled = await self.ask(cancellation.asked, self.store)
+                for running in list(self._running.values()):
+                    if running.attempt.run in cancelled:
+                        running.cancel.set()
 
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.

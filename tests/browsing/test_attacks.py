@@ -33,6 +33,7 @@ FORMS = {
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
     "/runs/<run>/accept",
+    "/runs/<run>/cancel",
     "/sign-in",
     "/sign-in/link",
     "/sign-out",

@@ -254,3 +254,26 @@ def test_a_run_in_progress_says_how_far_it_has_come(livedata: Shell, store: Stor
         assert "It is not over yet: 3 pages with 60 items so far." in said
     listed = livedata("runs", "list", "shop").stderr
     assert "The Run in progress has read 3 pages with 60 items so far." in listed
+
+
+def test_a_run_is_cancelled_once_and_each_refusal_is_a_sentence(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    queued = runs.take_up(store, "local", dataset, "shop")
+    waits = livedata.out("runs", "show", "shop")
+    assert "It waits for a worker to take it." in waits
+    assert f"livedata runs cancel {ids.format_uuid(queued.run)}" in waits
+    assert livedata.out("runs", "cancel", "shop") == "shop: cancelled.\n"
+    ended = "Error: This Run has ended (failed), so there is nothing to cancel.\n"
+    assert livedata.error("runs", "cancel", "shop") == ended
+    attempt = attempts.begin(store, runs.take_up(store, "local", dataset, "shop").run)
+    assert attempt is not None
+    assert livedata.out("runs", "cancel", "shop").startswith("shop: to be cancelled.")
+    assert "It is being cancelled" in livedata.out("runs", "show", "shop")
+    assert "being cancelled already" in livedata.error("runs", "cancel", "shop")
+    other = ids.format_uuid(attempt.run)
+    livedata("key", "create", "--owner", "bob")
+    assert "There is no Run or dataset" in livedata.error("runs", "cancel", other, "--owner", "bob")
+    attempts.give_back(store, attempt)
+    assert livedata.json("runs", "show", "shop")["error"] == "The Run was cancelled."

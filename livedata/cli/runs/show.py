@@ -116,7 +116,12 @@ def _reason(report: RunReport, owner: str) -> str:
         return ""
     about = Subject(owner, report.name, run["id"])
     if run["status"] in {"queued", "running"}:
-        return f"{format_so_far(report.figures)} {hint(Remedy('take_up'), about)}"
+        waits = report.progress.waits if report.progress else None
+        said = [format_so_far(report.figures), waits.sentence if waits else ""]
+        # Whoever takes up a Run that is to be cancelled only ends it.
+        if waits is None or not waits.code.startswith("cancelling"):
+            said += [hint(Remedy("take_up"), about), hint(Remedy("cancel"), about)]
+        return " ".join(filter(None, said))
     problem = report.problem
     # Runs of earlier versions have a sentence only.
     why = (run["error"] or "") if problem is None else statement(problem)

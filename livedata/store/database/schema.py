@@ -94,7 +94,14 @@ TABLES = (
         },
         compressed=("facts",),
         versions={"recipe_version": "recipes"},
-        moments=("lease_until", "queued_at", "started_at", "completed_at", "imported_at"),
+        moments=(
+            "lease_until",
+            "queued_at",
+            "started_at",
+            "completed_at",
+            "imported_at",
+            "cancel_asked_at",
+        ),
         unique=("dataset_id", "turn"),
         archived=Archived(
             columns={

@@ -82,6 +82,7 @@ class RunRecord(SQLModel, table=True):
     idempotency_hash: bytes | None
     imported_at: int | None = moment()  # executed in another store
     fresh: bool | None  # if true, research takes no answer from before
+    cancel_asked_at: int | None = moment()  # while it runs: whoever executes it is to end it
 
 
 class AttemptRecord(SQLModel, table=True):

@@ -150,6 +150,7 @@ CREATE TABLE runs (
 	idempotency_hash BYTEA,
 	imported_at BIGINT,
 	fresh BOOLEAN,
+	cancel_asked_at BIGINT,
 	CONSTRAINT pk_runs PRIMARY KEY (id),
 	CONSTRAINT fk_runs_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );

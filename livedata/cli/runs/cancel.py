@@ -1,0 +1,30 @@
+"""``runs cancel``: a Run that is not over is ended, whoever executes it."""
+
+from __future__ import annotations
+
+import click
+
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options
+from livedata.cli.output.streams import print_json, print_text
+from livedata.services import cancellation, queries
+
+
+@click.command("cancel")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@common_options
+def cancel_run(ctx: CommandContext, run: str) -> None:
+    """Cancel Run R, or the open Run of dataset R, wherever it is executed: nothing is written."""
+    with ctx.writing() as store:
+        run_id = queries.find_run(store, ctx.owner, run)
+        ended = cancellation.cancel(store, ctx.owner, run_id)
+        report = queries.run_report(store, ctx.owner, run_id)
+    if ctx.json:
+        print_json(report.run)
+    elif ended:
+        print_text(f"{report.name}: cancelled.")
+    else:
+        print_text(
+            f"{report.name}: to be cancelled. The process that executes the Run asks the site "
+            "nothing more, and ends it in seconds."
+        )

@@ -1,0 +1,127 @@
+"""A Run in progress on its page: how it gets on, and its button that cancels it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from livedata.model import ids
+from livedata.services import attempts, cancellation, queries, runs
+from livedata.store.shown_runs import Progress
+from tests import made
+from tests.api.serving import Serving
+from tests.browsing.chromium import looking
+from tests.browsing.test_forms import FORGED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from livedata.services.attempts import Attempt
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+BUTTON = '<button class="quiet">Cancel</button>'
+
+
+def begun(store: Store, owner: str) -> tuple[Attempt, str]:
+    """An attempt at a Run that this process executes, and the page of the Run."""
+    dataset = made.make_dataset(store, owner)
+    run, _ = runs.enqueue(store, owner, dataset)
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
+    assert attempt is not None
+    return attempt, f"/runs/{run}"
+
+
+def status(store: Store, attempt: Attempt) -> str:
+    return queries.run(store, attempt.owner, attempt.run)["status"]
+
+
+def test_a_run_in_progress_says_how_it_gets_on(alice: Visitor, store: Store) -> None:
+    attempt, path = begun(store, alice.owner)
+    attempts.heartbeat(store, attempt, Progress(3, 60))
+    page = alice.get(path)
+    assert "It is not over yet: 3 pages with 60 items so far." in page
+    assert re.search(r"<li>running since <time [^>]+>just now</time></li>\n<li>\d s</li>", page)
+    assert BUTTON in page
+    shown = alice.as_json(path)["progress"]
+    assert (shown["waits"], shown["cancelling"]) == (None, False)
+
+
+def test_a_run_that_waits_says_for_what(alice: Visitor, store: Store) -> None:
+    begun(store, alice.owner)
+    other = made.make_dataset(store, alice.owner, "other")
+    run, _ = runs.enqueue(store, alice.owner, other)
+    told = "It waits for its turn at shop.example: another Run of that site is in progress."
+    assert told in alice.get(f"/runs/{run}")
+    assert alice.post(f"/runs/{run}/cancel", alice.token("/")).status_code == 303
+    assert "The Run was cancelled." in alice.get(f"/runs/{run}")
+
+
+def test_the_button_cancels_once(alice: Visitor, store: Store) -> None:
+    attempt, path = begun(store, alice.owner)
+    token = alice.token(path)
+    answer = alice.post(f"{path}/cancel", token)
+    assert (answer.status_code, answer.location) == (303, path)
+    page = alice.get(path)
+    assert "It is being cancelled" in page
+    assert "data-again" in page
+    assert BUTTON not in page
+    again = alice.post(f"{path}/cancel", token)
+    assert again.status_code == 409
+    assert "This Run is being cancelled already" in again.text
+    # To ask for that page again would be to send the form again.
+    assert "data-again" not in again.text
+    attempts.give_back(store, attempt)
+    assert "The Run was cancelled." in alice.get(path)
+    late = alice.post(f"{path}/cancel", token)
+    assert late.status_code == 409
+    assert "This Run has ended (failed), so there is nothing to cancel." in late.text
+
+
+def test_bob_cannot_cancel_it(alice: Visitor, bob: Visitor, store: Store) -> None:
+    attempt, path = begun(store, alice.owner)
+    assert bob.post(f"{path}/cancel", bob.token("/")).status_code == 404
+    assert bob.post(f"{path}/cancel", alice.token("/")).status_code == 403
+    assert cancellation.asked(store) == set()
+    assert status(store, attempt) == "running"
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_form_cancels_nothing(alice: Visitor, store: Store, case: str) -> None:
+    _, path = begun(store, alice.owner)
+    headers, token = FORGED[case]
+    form = {} if token is None else {"token": alice.token("/") if token == "own" else token}
+    answer = alice.client.post(f"{path}/cancel", data=form, headers=headers)
+    assert answer.status_code == 403
+    alice.get(f"{path}/cancel", 405)
+    assert cancellation.asked(store) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_click_cancels_a_run_and_the_page_tells_its_end(
+    browser: Browser, tmp_path: Path, scripts: bool
+) -> None:
+    with closing(made.make_store(tmp_path)) as store, Serving(tmp_path) as server:
+        attempt, path = begun(store, "local")
+        base = f"http://127.0.0.1:{server.port}"
+        with looking(browser, base, store, java_script_enabled=scripts) as visit:
+            visit.open(path)
+            visit.page.get_by_role("button", name="Cancel").dblclick()
+            card = visit.page.get_by_role("region", name="Progress")
+            expect(card).to_contain_text("It is being cancelled")
+            assert cancellation.asked(store) == {attempt.run}
+            attempts.give_back(store, attempt)
+            if scripts and not visit.page.get_by_role("alert").count():
+                expect(visit.page.get_by_text("The Run was cancelled.").first).to_be_visible()
+            else:
+                visit.page.get_by_role("link", name="Look again").click()
+            expect(visit.page.get_by_text("The Run was cancelled.").first).to_be_visible()
+            expect(card).to_have_count(0)
