@@ -100,7 +100,7 @@ def accept_what_is_held(page: Page) -> None:
     page.reload()
     go(page, "Runs")
     page.wait_for_url("**/runs")
-    to(page, "Run now")
+    to(page, "See the Run")
     held = page.get_by_role("row").filter(has_text="held").get_by_role("link")
     for _ in range(20):
         page.keyboard.press("Tab")

@@ -21,6 +21,7 @@ from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.shown_runs import Progress
 from tests import made
+from tests.browsing.addresses import OF_A_DATASET
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
 from tests.made import forget_would
@@ -210,6 +211,20 @@ def test_a_run_is_asked_for_and_not_twice_at_once(alice: Visitor, store: Store) 
     again = alice.post(path, alice.token(path))
     assert again.status_code == 409
     assert 'role="alert"' in again.text
+
+
+@pytest.mark.one_database
+def test_each_page_of_a_dataset_asks_for_a_run_or_leads_to_the_open_one(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = f"/datasets/{ids.format_uuid(made.make_dataset(store, 'alice'))}"
+    pages = [f"{dataset}{more}" for more in OF_A_DATASET]
+    form = f'<form class="now" method="post" action="{dataset}/runs">'
+    assert all(alice.get(page).count(form) == 1 for page in pages)
+    queued = alice.post(f"{dataset}/runs", alice.token(dataset)).location
+    for page in (alice.get(each) for each in pages):
+        assert form not in page
+        assert f'<a class="now" href="{queued}">See the Run that is queued</a>' in page
 
 
 def test_without_credits_no_run_is_asked_for(alice: Visitor, store: Store) -> None:
