@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import click
 
+from livedata.cli.all_changes import print_all
 from livedata.cli.column_input import find_column
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, since_option
@@ -48,6 +49,12 @@ POLL_SECONDS = 0.5
     help="Only where this holds, such as 'price falls by 10%' or 'price < 20', which tells when it "
     "becomes true; may be repeated: all hold.",
 )
+@click.option(
+    "--all",
+    "over_all",
+    is_flag=True,
+    help="What became of the rows of all datasets since --since, net, as `dataset diff` has it.",
+)
 @click.option("--names", is_flag=True, help="JSON lines by row key and column name, for programs.")
 @common_options
 def changes(
@@ -62,6 +69,7 @@ def changes(
     field: str | None,
     kinds: tuple[str, ...],
     when: tuple[str, ...],
+    over_all: bool,
     names: bool,
 ) -> None:
     """Print the history of a dataset, or follow it.
@@ -69,15 +77,20 @@ def changes(
     There is a line per revision; with one dataset D may be left out. Without --limit everything
     is printed. A named cursor is kept in the store after the lines before it were flushed, so a
     reader that is killed sees each revision at least once. --json has the revisions as the API has
-    them, with ids; --names has sequence, kind, row, at and changed.
+    them, with ids; --names has sequence, kind, row, at and changed. --all --since TIME tells of all
+    datasets what is left of their changes; its --json is an object a dataset.
     """
+    selection = Selection(dataset, row, field, kinds, when, limit)
+    if over_all:
+        _check_over_all(selection, after, cursor, follow=follow, by_name=names)
+        print_all(ctx, since)
+        return
     if names and ctx.json:
         raise click.UsageError("--names and --json are two forms of the same lines; give one.")
     beginnings = {"--cursor": cursor, "--after": after, "--since": since}
     given = [name for name, value in beginnings.items() if value is not None]
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} both say where to begin; give one.")
-    selection = Selection(dataset, row, field, kinds, when, limit)
     _print_changes(
         ctx, selection, after=after, since=since, cursor=cursor, follow=follow, by_name=names
     )
@@ -92,6 +105,36 @@ class Selection(NamedTuple):
     kinds: Sequence[str]
     when: Sequence[str]
     limit: int | None
+
+    @property
+    def given(self) -> Mapping[str, bool]:
+        """How a person writes each part -> whether it narrows something."""
+        return {
+            "D": self.dataset is not None,
+            "--row": self.row is not None,
+            "--field": self.field is not None,
+            "--kind": bool(self.kinds),
+            "--when": bool(self.when),
+            "--limit": self.limit is not None,
+        }
+
+
+def _check_over_all(
+    selection: Selection, after: int | None, cursor: str | None, *, follow: bool, by_name: bool
+) -> None:
+    """Raise UsageError for what goes with the history of one dataset alone."""
+    given = {
+        "--follow": follow,
+        "--cursor": cursor is not None,
+        "--after": after is not None,
+        "--names": by_name,
+        **selection.given,
+    }
+    if not_taken := [name for name, is_given in given.items() if is_given]:
+        raise click.UsageError(
+            f"{not_taken[0]} is about the history of one dataset, without --all, which tells of "
+            "all of them what is left of their changes since --since."
+        )
 
 
 class _Revisions(NamedTuple):

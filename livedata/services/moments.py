@@ -92,12 +92,25 @@ def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str
         return Moment("now", dataset.head)
     if when.isascii() and when.isdigit():
         return _at_sequence(dataset, when)
-    day = _end_of_day(when, zone)
+    day = end_of_day(when, zone)
     end = day or _instant(when)
     if end is None:
         return Moment(when, _after_run(reader, dataset, when))
     last = feed.last_before(reader, dataset.id, end)
     return Moment(when, last, end > reader.now(), day is not None)
+
+
+def end_of_day(when: str, zone: str) -> Micros | None:
+    """The moment at which a day ends; None if it is no day."""
+    try:
+        day = date.fromisoformat(when)
+        local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
+        following = datetime.combine(day + timedelta(days=1), time(), local)
+        return ids.microseconds(following)
+    except OverflowError:
+        return _NEVER
+    except ValueError:
+        return None
 
 
 def diff(
@@ -135,11 +148,7 @@ def row_diffs(
     # Values have the same places in both, and one has more columns.
     columns = max((then.names, now.names), key=len)
     name = now.namer()
-    stored = (
-        difference
-        for difference in moments.differences(reader, dataset.id, first, last)
-        if rows is None or difference.row in rows
-    )
+    stored = moments.differences(reader, dataset.id, first, last, rows)
     # Some at a time: a table need not fit into memory.
     while together := list(islice(stored, _TOGETHER)):
         names = shown_rows.aliases(reader, dataset.id, [each.key for each in together])
@@ -187,19 +196,6 @@ def _at_sequence(dataset: DatasetRef, when: str) -> Moment:
             f"{dataset.head}."
         )
     return Moment(when, int(when))
-
-
-def _end_of_day(when: str, zone: str) -> Micros | None:
-    """The moment at which a day ends; None if it is no day."""
-    try:
-        day = date.fromisoformat(when)
-        local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
-        following = datetime.combine(day + timedelta(days=1), time(), local)
-        return ids.microseconds(following)
-    except OverflowError:
-        return _NEVER
-    except ValueError:
-        return None
 
 
 def _instant(when: str) -> Micros | None:

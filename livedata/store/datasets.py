@@ -147,6 +147,17 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def updated_since(reader: Reader, owner: OwnerName, moment: Micros) -> list[DatasetId]:
+    """What an owner has with a revision of a moment or later, that of the last one first."""
+    rows = reader.rows(
+        "SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0 "
+        "ORDER BY rows_updated_at DESC, name",
+        owner=owner,
+        moment=moment,
+    )
+    return [dataset for (dataset,) in rows]
+
+
 def all_ids(reader: Reader) -> list[DatasetId]:
     """Every dataset of every owner."""
     return [dataset for (dataset,) in reader.rows("SELECT id FROM datasets")]

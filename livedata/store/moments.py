@@ -5,7 +5,7 @@ It is read by index: one step for each row that the dataset has ever had, howeve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from livedata.model.ids import (
 )
 from livedata.model.row import Presence, ResearchRowIdentity, RevisionKind, Row, RowStatus, Scalar
 from livedata.store import rows
+from livedata.store.database import backend
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import COLUMNS, VALUES, Fields, fields_of
 from livedata.store.database.statements import listed
@@ -45,6 +46,8 @@ LEFT JOIN revisions c ON c.dataset_id = :dataset AND c.sequence = CASE
 WHERE w.dataset_id = :dataset
 ORDER BY w.id
 """
+_FEW: Final = 5_000
+"""So many rows are looked up one by one rather than among all rows of their dataset."""
 # "+ 0", so that no database begins with the revisions after the first sequence, of which there may
 # be a million: it begins with the rows.
 _DIFFERENCES: Final = """
@@ -54,8 +57,13 @@ JOIN revisions a ON a.dataset_id = :dataset AND a.sequence = (
     SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :last)
 LEFT JOIN revisions b ON b.dataset_id = :dataset AND b.sequence = (
     SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :first)
-WHERE w.dataset_id = :dataset AND a.sequence + 0 > :first
+WHERE {which} AND a.sequence + 0 > :first
 ORDER BY w.id
+"""
+_ALL: Final = _DIFFERENCES.format(which="w.dataset_id = :dataset")
+_TOUCHED: Final = """
+SELECT row_id FROM revisions WHERE dataset_id = :dataset AND sequence > :first AND sequence <= :last
+ORDER BY sequence DESC LIMIT :most
 """
 _STATUSES: Final[Mapping[RevisionKind, RowStatus]] = {
     "created": "new",
@@ -144,12 +152,42 @@ def rows_at(reader: Reader, dataset: DatasetId, fields: Fields, sequence: int) -
             yield _row(row, fields, pages, who, last_run)
 
 
-def differences(reader: Reader, dataset: DatasetId, first: int, last: int) -> Iterator[RowBetween]:
-    """What became of each row that has a revision after the first sequence, up to the last.
+def touched(reader: Reader, dataset: DatasetId, first: int, last: int, most: int) -> set[RowId]:
+    """The rows of the last `most` revisions after the first sequence, up to the last."""
+    stored = reader.rows(_TOUCHED, dataset=dataset, first=first, last=last, most=most)
+    return {row for (row,) in stored}
+
+
+def touched_of(reader: Reader, rows_of: Collection[RowId], first: int, last: int) -> set[RowId]:
+    """Those of some rows with a revision after the first sequence, up to the last."""
+    names, named = listed("row", rows_of)
+    stored = reader.rows(
+        f"SELECT DISTINCT row_id FROM revisions WHERE row_id IN ({names}) "  # noqa: S608  (our names)
+        "AND sequence > :first AND sequence <= :last",
+        first=first,
+        last=last,
+        **named,
+    )
+    return {row for (row,) in stored}
+
+
+def differences(
+    reader: Reader,
+    dataset: DatasetId,
+    first: int,
+    last: int,
+    wanted: Collection[RowId] | None = None,
+) -> Iterator[RowBetween]:
+    """What became of each row, or of these, with a revision after the first sequence, up to `last`.
 
     In the order in which Runs found the rows. A row that came and went between is there too.
     """
-    stored = reader.each(_DIFFERENCES, dataset=dataset, first=first, last=last)
+    window = {"dataset": dataset, "first": first, "last": last}
+    stored: Iterator[backend.Row]
+    if wanted is None or len(wanted) > _FEW:
+        stored = (row for row in reader.each(_ALL, **window) if wanted is None or row[0] in wanted)
+    else:
+        stored = _these(reader, window, sorted(wanted))
     for row, key, before, was_presence, after, presence in stored:
         yield RowBetween(
             row,
@@ -159,6 +197,16 @@ def differences(reader: Reader, dataset: DatasetId, first: int, last: int) -> It
             None if before is None else VALUES.load(before),
             VALUES.load(after),
         )
+
+
+def _these(
+    reader: Reader, window: Mapping[str, object], wanted: Sequence[RowId]
+) -> Iterator[backend.Row]:
+    remaining = iter(wanted)
+    while together := list(islice(remaining, _TOGETHER)):
+        # The dataset is not named: with it, SQLite would read all its rows instead of these.
+        names, named = listed("row", together)
+        yield from reader.rows(_DIFFERENCES.format(which=f"w.id IN ({names})"), **window, **named)
 
 
 def _last_run(reader: Reader, dataset: DatasetId, sequence: int) -> RunId | None:

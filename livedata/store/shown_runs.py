@@ -46,6 +46,24 @@ WHERE d.id = :dataset GROUP BY d.row_count
 """
 
 
+_NOT_ACCEPTED = """
+SELECT d.id, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error
+FROM datasets d JOIN runs r ON r.id = (
+    SELECT id FROM runs WHERE dataset_id = d.id AND status NOT IN ('queued', 'running')
+    ORDER BY queued_at DESC, id DESC LIMIT 1)
+WHERE d.owner = :owner AND r.status <> 'succeeded'
+"""
+
+
+class NotAccepted(Struct, frozen=True):
+    """A Run whose output was not accepted: how it ended, when, and the sentence that says why."""
+
+    run: str
+    status: RunStatus
+    at: Micros
+    error: str | None
+
+
 class WholeRun(Struct, frozen=True):
     """A Run with what it keeps for later; what is of JSON is read when it is asked for."""
 
@@ -120,6 +138,12 @@ class RunEnd(Struct, frozen=True):
     changes: int
     rows: int | None
     seconds: float | None
+
+
+def not_accepted(reader: Reader, owner: OwnerName) -> dict[DatasetId, NotAccepted]:
+    """The datasets of an owner whose last Run that is over was not accepted, each with that Run."""
+    rows = reader.rows(_NOT_ACCEPTED, owner=owner)
+    return {dataset: NotAccepted(format_uuid(run), *ended) for dataset, run, *ended in rows}
 
 
 def earlier_runs(

@@ -17,7 +17,7 @@ from livedata.model.errors import Damaged, Invalid, NotFound
 from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName
 from livedata.rules.declaration import cron
 from livedata.services.notices.cloud_events import MOST_CHANGES
-from livedata.services.notices.gathering import Gathered, gather
+from livedata.services.notices.gathering import Gathered, gather, shares
 from livedata.services.notices.notifying import covers
 from livedata.store import accounts, datasets, digests, notices, outbox
 from livedata.store.database.backend import Reader, Writer
@@ -165,21 +165,8 @@ def _gathered(store: Store, notice: Notice, known: Sequence[digests.Gathering]) 
 def _put(writer: Writer, notice: Notice, parts: Sequence[Gathered], now: Micros) -> None:
     """Put the one message about all datasets into the stream of the notice itself."""
     stream = DatasetId(notice.id)
-    shares = _shares([len(part.changes) for part in parts], MOST_CHANGES)
-    told = [part.as_kept(share) for part, share in zip(parts, shares, strict=True)]
+    shown = shares([len(part.changes) for part in parts], MOST_CHANGES)
+    told = [part.as_kept(share) for part, share in zip(parts, shown, strict=True)]
     data = {"dataset": None, "run": None, "datasets": told}
     outbox.keep(writer, notice.id, stream, Stream())
     outbox.put(writer, notice.id, stream, digests.KIND, data, None, now)
-
-
-def _shares(counts: Sequence[int], most: int) -> list[int]:
-    """How many changes of each dataset are told, so that all together are about `most`.
-
-    Those with few are told whole, and each has one at least.
-    """
-    shares = [0] * len(counts)
-    left = most
-    for place, number in enumerate(sorted(range(len(counts)), key=counts.__getitem__)):
-        shares[number] = min(counts[number], max(1, left // (len(counts) - place)))
-        left = max(0, left - shares[number])
-    return shares

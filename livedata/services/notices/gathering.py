@@ -83,6 +83,19 @@ def gather(
     return Gathered(dataset, window, rows, first, wanted.when) if any(rows.values()) else None
 
 
+def shares(counts: Sequence[int], most: int) -> list[int]:
+    """How many of each are told, of these, so that all together are about `most`.
+
+    Those with few are told whole, and each has one at least.
+    """
+    parts = [0] * len(counts)
+    left = most
+    for place, number in enumerate(sorted(range(len(counts)), key=counts.__getitem__)):
+        parts[number] = min(counts[number], max(1, left // (len(counts) - place)))
+        left = max(0, left - parts[number])
+    return parts
+
+
 def named_changes(part: Mapping[str, Any]) -> Iterator[NamedChange]:
     """The changes of a dataset as the outbox has kept them for a digest."""
     # Older versions have kept no names.

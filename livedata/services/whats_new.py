@@ -1,0 +1,259 @@
+"""What is new: what became of the rows of all datasets of an owner between two moments, net.
+
+It is that of `dataset diff`. With bounds it takes so much work at most, however long the time is:
+of a dataset with more changes the rows that changed last are looked at, and it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.messages.notice_events import net_changes
+from livedata.model.dataset import Dataset, RunStatus
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, format_timestamp, format_uuid
+from livedata.services.moments import RowDiff, row_diffs
+from livedata.services.notices.gathering import KINDS, shares
+from livedata.store import datasets, feed, moments, shown_runs
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
+from livedata.store.shown_runs import NotAccepted
+
+_MOST_COUNTED: Final = 100
+"""So many datasets are asked how much they changed: to count takes a search in the history."""
+
+
+class Period(Struct, frozen=True):
+    """A time of which is told: `until` is now without one. Before `seen` all was seen already."""
+
+    since: Micros
+    until: Micros | None = None
+    seen: Micros | None = None
+
+    def has(self, moment: Micros) -> bool:
+        """Whether a moment is in it."""
+        return self.since <= moment and (self.until is None or moment < self.until)
+
+
+class Bounds(Struct, frozen=True):
+    """How much is looked at, and how much of it is told: of all datasets, and of each."""
+
+    datasets: int
+    revisions: int
+    rows: int
+    rows_of_each: int
+
+
+class Trouble(Struct, frozen=True):
+    """A Run that is the last one of its dataset and was not accepted, and its sentence."""
+
+    run: str
+    status: RunStatus
+    at: str
+    sentence: str | None
+
+
+class RowNews(Struct, frozen=True):
+    """What became of a row, by the id of the row."""
+
+    row: str
+    difference: RowDiff
+    is_unseen: bool
+
+
+class DatasetNews(Struct, frozen=True):
+    """What became of the rows of a dataset, how many of each kind, and the first of each kind.
+
+    Without `is_exact` there are more of them than `counts` says. `trouble` is None if its last Run
+    was accepted.
+    """
+
+    dataset: Dataset
+    trouble: Trouble | None
+    after: int
+    through: int
+    counts: Mapping[str, int]
+    is_exact: bool
+    rows: Sequence[RowNews]
+
+    @property
+    def more(self) -> int:
+        """How many rows were counted, and are not told."""
+        return sum(self.counts.values()) - len(self.rows)
+
+    @property
+    def sentence(self) -> str | None:
+        """How many rows of each kind, in words; None for none."""
+        return net_changes(self.dataset["name"], self.counts, ()) if self._has_rows else None
+
+    @property
+    def _has_rows(self) -> bool:
+        return any(self.counts.values())
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The dataset as a digest has it, with the Run that was not accepted."""
+        return {
+            "dataset": {"id": self.dataset["id"], "name": self.dataset["name"]},
+            "sentence": self.sentence,
+            "trouble": self.trouble,
+            "after": self.after,
+            "through": self.through,
+            "rowDeltas": self.counts,
+            "isExact": self.is_exact,
+            "changes": [each.difference for each in self.rows],
+            "moreChanges": self.more,
+        }
+
+
+class NewsPage(Struct, frozen=True):
+    """What is new of some datasets, and how many were passed over up to there; None at the end."""
+
+    datasets: Sequence[DatasetNews]
+    passed: int | None
+
+
+class _Window(Struct, frozen=True):
+    """The revisions of a dataset that a period has."""
+
+    dataset: DatasetRef
+    first: int
+    last: int
+
+    @property
+    def length(self) -> int:
+        return max(0, self.last - self.first)
+
+
+def news(
+    db: Database, owner: OwnerName, period: Period, bounds: Bounds, passed: int = 0
+) -> NewsPage:
+    """What is new of an owner, within bounds, behind so many datasets that were told before.
+
+    Those whose last Run was not accepted come first, then what changed last; those without changes
+    are left out, unless such a Run ended in that time.
+    """
+    with db.reading() as reader:
+        telling = _Telling(reader, owner, period)
+        listed = telling.datasets[passed:]
+        windows = [telling.window(each) for each in listed[: bounds.datasets]]
+        looked_at = shares([window.length for window in windows], bounds.revisions)
+        every = [
+            telling.news(window, most, bounds.rows_of_each)
+            for window, most in zip(windows, looked_at, strict=True)
+        ]
+        told = [each for each in every if each is not None]
+        shown = shares([min(len(each.rows), bounds.rows_of_each) for each in told], bounds.rows)
+        cut = [_cut(each, most) for each, most in zip(told, shown, strict=True)]
+        rest = len(listed) > len(windows)
+        return NewsPage(cut, passed + len(windows) if rest else None)
+
+
+def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[DatasetNews]:
+    """All that is new of an owner, dataset by dataset, while the read transaction lasts."""
+    with db.reading() as reader:
+        telling = _Telling(reader, owner, period)
+        for each in telling.datasets:
+            told = telling.news(telling.window(each))
+            if told is not None:
+                yield told
+
+
+def count_changes(db: Database, owner: OwnerName, since: Micros) -> tuple[int, int, bool]:
+    """How many changes an owner's datasets have since a moment, in how many, and if that is all."""
+    with db.reading() as reader:
+        changed = datasets.updated_since(reader, owner, since)
+        refs = [datasets.ref(reader, owner, each) for each in changed[:_MOST_COUNTED]]
+        changes = [ref.head - feed.last_before(reader, ref.id, since) for ref in refs]
+    return sum(changes), len(changed), len(changed) == len(refs)
+
+
+class _Telling:
+    """What tells of the datasets of an owner in a period, one by one."""
+
+    def __init__(self, reader: Reader, owner: OwnerName, period: Period) -> None:
+        self._reader, self._owner, self._period = reader, owner, period
+        self._refused = shown_runs.not_accepted(reader, owner)
+
+    @property
+    def datasets(self) -> list[DatasetId]:
+        """Those that may have news: in trouble first, and what changed last before the others."""
+        fresh = [key for key, refusal in self._refused.items() if self._period.has(refusal.at)]
+        changed = datasets.updated_since(self._reader, self._owner, self._period.since)
+        return sorted(dict.fromkeys([*changed, *fresh]), key=lambda key: key not in self._refused)
+
+    def window(self, key: DatasetId) -> _Window:
+        """The revisions of a dataset in the period."""
+        dataset = datasets.ref(self._reader, self._owner, key)
+        first = feed.last_before(self._reader, key, self._period.since)
+        until = self._period.until
+        last = dataset.head if until is None else feed.last_before(self._reader, key, until)
+        return _Window(dataset, first, last)
+
+    def news(
+        self, window: _Window, looked_at: int | None = None, most: int | None = None
+    ) -> DatasetNews | None:
+        """What became of a dataset, by its last `looked_at` revisions; None if nothing is to tell.
+
+        Of each kind the first `most` rows are there, and all are counted.
+        """
+        is_exact = looked_at is None or window.length <= looked_at
+        counts, differences = self._differences(window, looked_at, most)
+        refusal = self._refused.get(window.dataset.id)
+        is_fresh = refusal is not None and self._period.has(refusal.at)
+        if is_exact and not any(counts.values()) and not is_fresh:
+            return None
+        unseen = self._unseen(window, [row for row, _ in differences])
+        return DatasetNews(
+            datasets.get(self._reader, self._owner, window.dataset.id),
+            None if refusal is None else _trouble(refusal),
+            window.first,
+            window.last,
+            counts,
+            is_exact,
+            [RowNews(format_uuid(row), told, row in unseen) for row, told in differences],
+        )
+
+    def _differences(
+        self, window: _Window, looked_at: int | None, most: int | None
+    ) -> tuple[dict[str, int], list[tuple[RowId, RowDiff]]]:
+        first, last, dataset = window.first, window.last, window.dataset
+        counts: dict[str, int] = dict.fromkeys(KINDS, 0)
+        if first >= last:
+            return counts, []
+        rows = None
+        if looked_at is not None:
+            rows = moments.touched(self._reader, dataset.id, first, last, looked_at)
+        by_kind: dict[str, list[tuple[RowId, RowDiff]]] = {kind: [] for kind in KINDS}
+        for row, difference in row_diffs(self._reader, dataset, first, last, rows):
+            kind = difference["kind"]
+            counts[kind] += 1
+            if most is None or len(by_kind[kind]) < most:
+                by_kind[kind].append((row, difference))
+        return counts, [each for part in by_kind.values() for each in part]
+
+    def _unseen(self, window: _Window, rows: Collection[RowId]) -> Collection[RowId]:
+        """Those of these rows that changed after all was seen."""
+        seen = self._period.seen
+        if seen is None or not rows:
+            return ()
+        first = max(window.first, feed.last_before(self._reader, window.dataset.id, seen))
+        return moments.touched_of(self._reader, rows, first, window.last)
+
+
+def _trouble(refusal: NotAccepted) -> Trouble:
+    return Trouble(refusal.run, refusal.status, format_timestamp(refusal.at), refusal.error)
+
+
+def _cut(told: DatasetNews, most: int) -> DatasetNews:
+    """What is told of a dataset, with so many rows of all kinds together."""
+    by_kind = {
+        kind: [each for each in told.rows if each.difference["kind"] == kind] for kind in KINDS
+    }
+    shown = shares([len(rows) for rows in by_kind.values()], most)
+    parts = [rows[:share] for rows, share in zip(by_kind.values(), shown, strict=True)]
+    return replace(told, rows=[each for part in parts for each in part])
