@@ -229,12 +229,12 @@ class _Telling:
         if looked_at is not None:
             rows = moments.touched(self._reader, dataset.id, first, last, looked_at)
         by_kind: dict[str, list[tuple[RowId, RowDiff]]] = {kind: [] for kind in KINDS}
-        for row, difference in row_diffs(self._reader, dataset, first, last, rows):
-            kind = difference["kind"]
+        for each in row_diffs(self._reader, dataset, first, last, rows):
+            kind = each.diff["kind"]
             counts[kind] += 1
             if most is None or len(by_kind[kind]) < most:
-                by_kind[kind].append((row, difference))
-        return counts, [each for part in by_kind.values() for each in part]
+                by_kind[kind].append((each.row, each.diff))
+        return counts, [told for part in by_kind.values() for told in part]
 
     def _unseen(self, window: _Window, rows: Collection[RowId]) -> Collection[RowId]:
         """Those of these rows that changed after all was seen."""

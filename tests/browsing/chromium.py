@@ -85,7 +85,7 @@ class Looking:
     def links(self) -> list[str]:
         """The paths on this server to which the open page links."""
         hrefs: list[str] = self.page.eval_on_selector_all(
-            "a[href]", "links => links.map(link => link.href)"
+            "a[href]:not([download])", "links => links.map(link => link.href)"
         )
         paths = []
         for href in hrefs:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.browsing.visitor import Visitor
 
 
-OTHERS = {"pages.static", "pages.run_screenshot"}
-"""What a page loads, and no link leads to."""
+OTHERS = {"pages.static", "pages.run_screenshot", "pages.table_as_file"}
+"""What is no page: a page loads it, or offers it as a file."""
 
 
 @pytest.fixture

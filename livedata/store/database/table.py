@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0023"
+VERSION = "0024"
 """The newest migration."""
 
 
