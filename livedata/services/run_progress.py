@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from livedata.messages.run_progress import waiting_sentence
+from livedata.messages.run_end import waiting_sentence
 from livedata.model.ids import RunId, format_timestamp
 from livedata.services.leases import is_live
-from livedata.store import queue, runs, shown_runs, site_turns
+from livedata.store import queue, shown_runs, site_turns
 from livedata.store.database.backend import Reader
 from livedata.store.queue import OpenRun
 from livedata.store.shown_runs import Progress
@@ -44,8 +44,9 @@ def run_progress(reader: Reader, run: RunId) -> RunProgress | None:
     waits = queue.open_by_id(reader, run)
     if waits is None:
         return None
-    queued, started, _ = runs.times(reader, run)
-    since = queued if waits.status == "queued" or started is None else started
+    since = waits.started
+    if waits.status == "queued" or since is None:
+        since = waits.queued
     code = _waits_for(reader, waits)
     # No less than nothing, whatever the clock does.
     gone = max(0, reader.now() - since)

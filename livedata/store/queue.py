@@ -46,6 +46,8 @@ class OpenRun(Struct, frozen=True):
     isolated: bool
     lease: Lease | None
     cancelling: bool
+    queued: Micros
+    started: Micros | None
 
 
 class WaitingRun(Struct, frozen=True):
@@ -59,7 +61,7 @@ class WaitingRun(Struct, frozen=True):
 
 _OPEN_RUN = (
     "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin, "
-    "cancel_asked_at FROM runs"
+    "cancel_asked_at, queued_at, started_at FROM runs"
 )
 
 
@@ -306,6 +308,6 @@ def _first(reader: Reader, site: str) -> WaitingRun | None:
 
 
 def _open(row: Row) -> OpenRun:
-    run, status, attempt, fence, alone, holder, until, origin, asked = row
+    run, status, attempt, fence, alone, holder, until, origin, asked, *times = row
     lease = None if holder is None or until is None else Lease(holder, until, origin)
-    return OpenRun(run, status, attempt, fence, bool(alone), lease, asked is not None)
+    return OpenRun(run, status, attempt, fence, bool(alone), lease, asked is not None, *times)
