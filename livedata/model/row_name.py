@@ -52,8 +52,8 @@ def label_of(columns: Iterable[Column], chosen: str | None = None) -> str | None
     may name rows, else by the first collected text beside the key.
     """
     known = [*columns]
-    if (found := found_by(known)) is not None:
-        return found["id"]
+    if (match := found_by(known)) is not None:
+        return match["id"]
     texts = [column for column in known if may_name_rows(column)]
     if any(column["id"] == chosen for column in texts):
         return chosen

@@ -154,9 +154,11 @@ def earlier_runs(
     place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
     rows = reader.value(_ROWS_THEN, **place)
     ends = []
-    for run, status, at, added, changes, took in reader.rows(_EARLIER, **place, limit=limit):
+    for run, status, ended, added, changes, took in reader.rows(_EARLIER, **place, limit=limit):
         left = rows if status == "succeeded" else None
         seconds = None if took is None else took / 1_000_000
-        ends.append(RunEnd(format_uuid(run), status, format_timestamp(at), changes, left, seconds))
+        ends.append(
+            RunEnd(format_uuid(run), status, format_timestamp(ended), changes, left, seconds)
+        )
         rows -= added
     return ends
