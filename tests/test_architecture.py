@@ -162,7 +162,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "hints", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "hints", "services", "store"},
-    "spiders.cli.trial": {"cli", "hints", "services", "store"},
+    "spiders.cli.tried_source": {"cli", "hints", "services", "store"},
     "spiders.saved.pages": {"cli"},
     "spiders.cli.source_test": {"cli", "hints"},
     "spiders.cli.trial_report": {"cli", "hints"},

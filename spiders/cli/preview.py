@@ -21,8 +21,9 @@ from livedata.services.forecast import Forecast, forecast
 from livedata.store.database.store import Database
 from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
-from spiders.cli.trial import Trial, TriedSource, tried_source, try_out
+from spiders.cli.trial import Trial, try_out
 from spiders.cli.trial_report import print_trial, trial_json
+from spiders.cli.tried_source import TriedSource, tried_source
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
