@@ -66,7 +66,6 @@ class _Offer(Struct, frozen=True):
 @click.option(
     "--sites",
     metavar="HOST,...",
-    default="",
     help="With --write: it reads these hosts alone, such as shop.example.",
 )
 @address_option(
@@ -88,7 +87,7 @@ def mcp(
     owner: str,
     datasets: str,
     write: bool,
-    sites: str,
+    sites: str | None,
     http: tuple[str, int] | None,
     client: str | None,
     print_skill: bool,
@@ -125,14 +124,19 @@ def mcp(
     _serve_http(settings, http, replace(offer, owner=None))
 
 
-def _narrowed(settings: Settings, sites: str, *, write: bool) -> str:
+def _narrowed(settings: Settings, sites: str | None, *, write: bool) -> str:
     """The hosts of ``--sites``, as they are compared. Raises Invalid, UsageError for wrong ones."""
-    if sites and not write:
+    if sites is None:
+        return ""
+    if not write:
         raise click.UsageError("--sites narrows what --write may read: without it nothing is read.")
     # Imported late: most who start this command name no sites.
     from livedata.rules.network.targets import entries
 
     hosts = sorted(entries(sites, "--sites has"))
+    # None would mean all: an empty variable of a script must not open what it was to narrow.
+    if not hosts:
+        raise click.UsageError("--sites names no host; give one such as shop.example.")
     if only := settings.targets.only:
         outside = [host for host in hosts if not {host, host.rpartition(":")[0]} & only]
         if outside:

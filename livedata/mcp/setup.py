@@ -20,7 +20,7 @@ def config_for(client: str, settings: Settings, options: Sequence[str]) -> str:
     """What to paste into the settings of an agent: JSON or TOML alone."""
     # An agent has another PATH and another folder, and none of the settings of this shell: so the
     # interpreter and the home are absolute. What is secret stays out, but for that of the store.
-    given = {name: value for name, value in os.environ.items() if _is_setting(name)}
+    given = {name: value for name, value in os.environ.items() if _is_given(name, value)}
     command = {
         "command": sys.executable,
         "args": ["-m", "livedata", "mcp", *options],
@@ -29,8 +29,9 @@ def config_for(client: str, settings: Settings, options: Sequence[str]) -> str:
     return CLIENTS[client](command)
 
 
-def _is_setting(name: str) -> bool:
-    return name.startswith("LIVEDATA_") and not name.endswith(("_KEY", "_PASSWORD"))
+def _is_given(name: str, value: str) -> bool:
+    is_secret = name.endswith(("_KEY", "_PASSWORD")) or (name == "LIVEDATA_PROXY" and "@" in value)
+    return name.startswith("LIVEDATA_") and not is_secret
 
 
 def skill() -> str:

@@ -140,6 +140,11 @@ class Egress(Struct):
     ) -> tuple[StreamReader, StreamWriter]:
         """A connection to `host` at an address that is permitted, or to the proxy for it."""
         place = f"{host}:{port}"
+        # Before its name is looked up: what may not be read is not even asked for in the DNS, and a
+        # proxy would resolve what this machine cannot.
+        if not self.targets.covers(host, port):
+            self.private.add(place)
+            raise Refused("403 Forbidden", "This host may not be read.")
         addresses = await _addresses(host, port)
         permitted = [address for address in addresses if self.targets.permits(host, port, address)]
         # Nobody knows which address a proxy takes: each that is known here has to be permitted.

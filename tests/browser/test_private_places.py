@@ -85,12 +85,21 @@ def test_no_form_of_a_private_address_is_navigated_to(
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_browser_loads_nothing_of_a_host_that_is_none_of_those_named(
-    crawling: Crawling, site: Site, scheme: str
+    crawling: Crawling, site: Site, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Site() as other:
         both = f"{site.host},{other.host}"
+        asked: list[str] = []
+        resolve = crawling.loop.getaddrinfo
+
+        async def noting(host: str, *args: object, **kwargs: object) -> object:
+            asked.append(host)
+            return await resolve(host, *args, **kwargs)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(crawling.loop, "getaddrinfo", noting)
         dataset = crawling.create(single(site.at("/1")), allow=both)
-        script = f"<script src='{scheme}://{other.host}/x.js'></script>"
+        script = f"<script src='{scheme}://secret.attacker.example/x.js'></script>"
+        script += f"<script src='{scheme}://{other.host}/x.js'></script>"
         site.page("/1", scripted(listing("ab"), tail=script))
         run = crawling.run(dataset, allow=both, only=site.host)
         assert run["status"] == "succeeded", run["error"]
@@ -98,6 +107,8 @@ def test_a_browser_loads_nothing_of_a_host_that_is_none_of_those_named(
         run = crawling.run(dataset, allow=both, only=site.host)
         assert f"{other.host} is none of the hosts that may be read" in str(run["error"])
         assert not other.connections
+        # Its name is not even looked up: that would tell it something too.
+        assert "secret.attacker.example" not in asked
 
 
 def test_a_private_address_behind_https_is_unsafe_too(

@@ -50,6 +50,7 @@ def test_settings_of_the_shell_are_given_to_the_agent_without_secrets(
     table.store.close()
     monkeypatch.setenv("LIVEDATA_TIMEZONE", "Asia/Tokyo")
     monkeypatch.setenv("LIVEDATA_MODEL_API_KEY", "secret")
+    monkeypatch.setenv("LIVEDATA_PROXY", "http://me:secret@proxy.example:3128")
     printed = Shell(tmp_path).out("mcp", "--print-config", "cursor")
     assert commands("cursor", printed)["livedata"]["env"]["LIVEDATA_TIMEZONE"] == "Asia/Tokyo"
     assert "secret" not in printed

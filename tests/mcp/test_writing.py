@@ -337,6 +337,8 @@ def test_sites_are_for_who_writes_and_within_what_the_settings_allow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(tmp_path)
+    for none in ("", ",", " "):
+        assert "--sites names no host" in shell.error("mcp", "--write", "--sites", none, code=2)
     said = shell.error("mcp", "--sites", "shop.example", code=2)
     assert "--sites narrows what --write may read" in said
     said = shell.error("mcp", "--write", "--sites", "https://shop.example/x")

@@ -292,6 +292,21 @@ def test_a_wrong_host_is_told_with_the_setting_that_holds_it() -> None:
         TargetPolicy.parse("a", "a/b")
 
 
+@pytest.mark.parametrize("text", [",", " , ", " "])
+def test_a_list_of_only_hosts_that_names_none_does_not_let_all_be_read(text: str) -> None:
+    if text.strip():
+        with pytest.raises(Invalid, match="LIVEDATA_ONLY_HOSTS names no host"):
+            TargetPolicy.parse("", text)
+    else:
+        assert TargetPolicy.parse("", text) == TargetPolicy()
+
+
+@pytest.mark.parametrize("text", ["*", "*.shop.example", "a.b;c.d", "a..b", "a.b:0", "a.b:99999"])
+def test_an_entry_that_no_host_ever_is_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="not a host or host:port"):
+        TargetPolicy.parse(text)
+
+
 @pytest.mark.parametrize("text", ["http://a", "a:b", "a b", "a@b", "[::1", "a:123456", "a/b"])
 def test_a_setting_that_is_not_a_host_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="not a host or host:port"):

@@ -53,6 +53,7 @@ _PRIVATE_6 = tuple(
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOW_32 = 0xFFFFFFFF
 _MAX_HOST = 253  # the longest name that DNS can carry
+_LAST_PORT = 65_535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PART = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_-]{1,63}\.?")
@@ -116,9 +117,11 @@ class TargetPolicy(Struct, frozen=True):
     @classmethod
     def parse(cls, allow: str, only: str = "") -> TargetPolicy:
         """The policy for lists of hosts with commas between; raises Invalid for a wrong entry."""
-        return cls(
-            entries(allow, "LIVEDATA_ALLOW_HOSTS holds"), entries(only, "LIVEDATA_ONLY_HOSTS holds")
-        )
+        hosts = entries(only, "LIVEDATA_ONLY_HOSTS holds")
+        # None would mean all.
+        if only.strip() and not hosts:
+            raise Invalid("LIVEDATA_ONLY_HOSTS names no host; write such as shop.example.")
+        return cls(entries(allow, "LIVEDATA_ALLOW_HOSTS holds"), hosts)
 
     def is_allowlisted(self, host: str, port: int) -> bool:
         """Whether the operator allowed `host` at `port`."""
@@ -257,11 +260,18 @@ def _is_name(host: str) -> bool:
     return len(plain) <= _MAX_HOST and _NAME.fullmatch(plain) is not None and not numeric
 
 
+def _is_host(host: str) -> bool:
+    """Whether it can be dialled: an address, or a name without wildcards."""
+    if "[" in host or literal_address(host) is not None:
+        return literal_address(host) is not None
+    return _is_name(host)
+
+
 def _entry(text: str, holder: str) -> str:
     # An IPv6 address may be written without brackets if it has no port.
     bare = text if ":" not in text or text.count(":") == 1 or "[" in text else f"[{text}]"
     match = _ENTRY.fullmatch(bare)
-    if match is None or ("[" in bare and literal_address(match[1]) is None):
+    if match is None or not _is_host(match[1]) or not 0 < int(match[2] or 1) <= _LAST_PORT:
         meant = text.partition("://")[2].partition("/")[0]
         form = f"write {meant}" if meant else "write such as intranet.example or 127.0.0.1:8000"
         raise Invalid(f'{holder} "{text}", which is not a host or host:port; {form}.')
