@@ -232,11 +232,11 @@ def close(
     """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
     queue.hold(writer, attempt.run, attempt.fence)
+    dataset = datasets.lock_dataset(writer, attempt.dataset)
+    balance = accounts.lock_owner(writer, attempt.owner)
     if cancellations.is_asked(writer, attempt.run):
         # Here and not by what the executor has seen: who was told that it ends so is right.
         reading = _cancelled(reading)
-    dataset = datasets.lock_dataset(writer, attempt.dataset)
-    balance = accounts.lock_owner(writer, attempt.owner)
     end = conclude(writer, attempt.run, dataset, balance, reading, policy)
     facts = _facts(writer, attempt.dataset, reading, end)
     completed_at = writer.now()

@@ -229,7 +229,7 @@ LEFT_BEHIND = {
     "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head"},
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
-        *("problem", "idempotency_hash", "imported_at", "fresh", "rowid"),
+        *("problem", "idempotency_hash", "imported_at", "fresh", "rowid", "cancel_asked_at"),
     },
 }
 """What is of the store that a dataset is in, or says what no accepted Run has."""
