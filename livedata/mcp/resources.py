@@ -7,12 +7,11 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-import orjson
 from msgspec import Struct
 
 from livedata.formats.source_toml import write_declaration
 from livedata.mcp.access import LONGEST_NAME, DatasetAccess
-from livedata.mcp.answers import LONGEST_ANSWER, Answer, cut_text
+from livedata.mcp.answers import LONGEST_ANSWER, Answer, compact, cut_text
 from livedata.mcp.changes import list_changes
 from livedata.mcp.row_selection import query_rows
 from livedata.mcp.tables import describe_dataset
@@ -53,17 +52,18 @@ def list_resources(access: DatasetAccess, after: str) -> tuple[list[tuple[str, s
 
 def read_resource(access: DatasetAccess, uri: str) -> tuple[str, str]:
     """The MIME type and the text of an address. Raises NotFound, and Invalid if it is too long."""
-    dataset, _, path = uri.removeprefix(SCHEME).rpartition("/")
-    is_one = uri.startswith(SCHEME) and len(unquote(dataset)) <= LONGEST_NAME
+    named, _, path = uri.removeprefix(SCHEME).rpartition("/")
+    dataset = unquote(named)
+    is_one = uri.startswith(SCHEME) and len(dataset) <= LONGEST_NAME
     for resource in RESOURCES:
         if is_one and resource.path == path:
-            return resource.mime_type, resource.text(access, unquote(dataset))
+            return resource.mime_type, resource.text(access, dataset)
     paths = format_choices([f"{SCHEME}DATASET/{resource.path}" for resource in RESOURCES])
     raise NotFound(f"There is no resource {shortened(uri)!r}: ask for {paths}.")
 
 
 def _schema(access: DatasetAccess, dataset: str) -> str:
-    return orjson.dumps(describe_dataset(access, dataset=dataset)).decode()
+    return compact(describe_dataset(access, dataset=dataset)).decode()
 
 
 def _source(access: DatasetAccess, dataset: str) -> str:

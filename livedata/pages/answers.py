@@ -22,7 +22,7 @@ from livedata.api.responses import (
 from livedata.model.errors import Damaged, LivedataError, NotFound
 from livedata.pages.markup import filters
 from livedata.pages.paging import address
-from livedata.pages.visits import Forged, Misdirected, context, form_token, remember
+from livedata.pages.visits import YEAR, Forged, Misdirected, context, form_token, remember
 
 
 class NoSuchPage(NotFound):
@@ -36,7 +36,6 @@ class OnlyForms(LivedataError):
 
 
 _DENSITY: Final = "livedata-density"
-_YEAR: Final = 365 * 86_400
 _OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403, OnlyForms: 405}
 _BY_HTTP_STATUS: dict[int, type[LivedataError]] = {
     404: NoSuchPage,
@@ -76,7 +75,7 @@ def page(
     )
     response = Response(made, status, mimetype="text/html")
     if "density" in request.args:
-        remember(response, density or "roomy", seconds=_YEAR, name=_DENSITY)
+        remember(response, density or "roomy", seconds=YEAR, name=_DENSITY)
     return response
 
 

@@ -13,7 +13,7 @@ from livedata.hints import Subject, Try, tries
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Remedy
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import sparkline, strip
@@ -25,7 +25,7 @@ from livedata.services.pages.developments import of_table
 from livedata.services.pages.history import last_ends
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
-from livedata.store.shown_runs import RunEnd
+from livedata.store.shown_runs import NotAccepted, RunEnd, not_accepted
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
@@ -44,14 +44,14 @@ class Skipped(Struct, frozen=True):
 class Summary(Struct, frozen=True):
     """A dataset with its next fire, its last Runs, newest first, and how both look over time.
 
-    `why` is what the last Run that is over said, if its output was not accepted.
+    `not_accepted` is the last Run that is over, if its output was not accepted.
     """
 
     dataset: Dataset
     next_fire: str | None
     skipped: Skipped | None
     runs: Sequence[RunEnd]
-    why: str | None
+    not_accepted: NotAccepted | None
     strip: Markup
     drawn: Markup | None
 
@@ -67,9 +67,9 @@ class Summary(Struct, frozen=True):
         return next((run for run in self.runs if run.changes), None)
 
     @property
-    def not_accepted(self) -> RunEnd | None:
-        """The last Run that is over, if its output was not accepted."""
-        return _not_accepted(self.runs)
+    def older_since(self) -> str | None:
+        """Since when its rows are older than the last Run that is over; None if they are not."""
+        return None if self.not_accepted is None else ids.format_timestamp(self.not_accepted.at)
 
 
 @at_one_moment
@@ -81,6 +81,8 @@ def show() -> Response:
     shown = listed[:ON_A_PAGE]
     fires = next_fires(g.db, owner, shared.zone)
     skipped = skipped_fires(g.db, owner)
+    with g.db.reading() as reader:
+        refused = not_accepted(reader, owner)
     ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
         Summary(
@@ -88,7 +90,7 @@ def show() -> Response:
             ids.format_optional_timestamp(fires.get(_raw(dataset))),
             skipped.get(_raw(dataset)),
             runs,
-            _why(_not_accepted(runs)),
+            refused.get(_raw(dataset)),
             strip(runs),
             sparkline(of_table(runs)),
         )
@@ -101,18 +103,6 @@ def show() -> Response:
         summaries=summaries,
         more=more,
     )
-
-
-def _not_accepted(runs: Sequence[RunEnd]) -> RunEnd | None:
-    last = next((run for run in runs if run.status not in {"queued", "running"}), None)
-    return last if last is not None and last.status != "succeeded" else None
-
-
-def _why(run: RunEnd | None) -> str | None:
-    """What a Run said that was not accepted."""
-    if run is None:
-        return None
-    return queries.run(g.db, g.caller.owner, RunId(ids.raw_id(run.run)))["error"]
 
 
 def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]:

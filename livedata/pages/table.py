@@ -26,7 +26,7 @@ from livedata.pages.datasets import STRIP, skipped_fires
 from livedata.pages.markup.filters import beginning, cell, moment
 from livedata.pages.markup.plot import plot, strip
 from livedata.pages.paging import address, malformed
-from livedata.pages.visits import at_one_moment, context
+from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.rules.conditions.clauses import StateClause
 from livedata.rules.conditions.parsing import example_clause, parse_where
 from livedata.services import queries
@@ -52,7 +52,6 @@ FILES: Final = ("csv", "xlsx", "json")
 ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
 _LONGEST_SEARCH: Final = 200
 _COLUMNS: Final = "livedata-columns"
-_YEAR: Final = 365 * 86_400
 MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
@@ -182,14 +181,8 @@ def _chosen(columns: Sequence[Column]) -> frozenset[str]:
 def _kept(chosen: frozenset[str], response: Response) -> Response:
     """Let the browser keep for this page which columns were chosen."""
     if "column" in request.args:
-        response.set_cookie(
-            _COLUMNS,
-            ".".join(sorted(chosen)),
-            max_age=_YEAR if chosen else 0,
-            path=request.path,
-            httponly=True,
-            samesite="Strict",
-        )
+        kept, seconds = ".".join(sorted(chosen)), YEAR if chosen else 0
+        remember(response, kept, seconds=seconds, name=_COLUMNS, path=request.path)
     return response
 
 

@@ -23,6 +23,8 @@ VISIT: Final = "livedata-visit"
 
 A page of another site may lead here, and then a browser keeps the cookie of its session back.
 """
+YEAR: Final = 365 * 86_400
+"""So many seconds a browser keeps how a person likes to see the pages."""
 OPEN: Final = "pages.sign_in_"
 """What begins like this can be asked for by whoever is not signed in."""
 POLICY: Final = "; ".join(
@@ -114,13 +116,19 @@ def form_token(visit: str | None = None) -> str:
 
 
 def remember(
-    response: AnyResponse, token: str, *, seconds: int | None = None, name: str = COOKIE
+    response: AnyResponse,
+    token: str,
+    *,
+    seconds: int | None = None,
+    name: str = COOKIE,
+    path: str = "/",
 ) -> AnyResponse:
-    """Give the browser a token to keep; without seconds, until it ends."""
+    """Give the browser a token to keep for a path; without seconds, until it ends."""
     response.set_cookie(
         name,
         token,
         max_age=seconds,
+        path=path,
         httponly=True,
         samesite="Strict",
         secure=request.is_secure or context().public_url.startswith("https:"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from livedata.model import ids
@@ -11,7 +12,8 @@ from tests import made
 from tests.browsing.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from livedata.model.row import Scalar
     from livedata.store.database.store import Store
@@ -30,6 +32,15 @@ NUMBERS: Final = (
     *(0.1, 1234567.89, 0, -17, 19.990000000000002),
 )
 CHANGES: Final = 200
+
+
+@contextmanager
+def strained_store(home: Path) -> Iterator[Store]:
+    """A store with what strains the pages."""
+    with closing(made.make_store(home)) as store:
+        store.ensure()
+        Extremes(store).fill()
+        yield store
 
 
 class Extremes:

@@ -36,6 +36,8 @@ OUTLINE = """() => {
   for (const field of all("input:not([type=hidden]), select, textarea"))
     demand(field.labels.length, "no label", field);
   for (const header of all("th")) demand(header.scope, "no scope", header);
+  for (const link of all("a[href^='#']"))
+    demand(document.getElementById(link.hash.slice(1)), "leads nowhere", link);
   for (const link of all("a[href]")) {
     const name = (link.ariaLabel || link.innerText).trim();
     demand(name && !/^(run|more|here|link)$/i.test(name), "leads anywhere", link);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,8 @@ from livedata.services.pages.report import report
 from tests.api.serving import Serving
 from tests.browsing import addresses
 from tests.browsing.chromium import looking
-from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
+from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, strained_store
 from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
-from tests.made import make_store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -36,9 +34,7 @@ PAPER = {"width": 794, "height": 1123}
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store with what strains the pages."""
-    with closing(make_store(tmp_path_factory.mktemp("home"))) as opened:
-        opened.ensure()
-        Extremes(opened).fill()
+    with strained_store(tmp_path_factory.mktemp("home")) as opened:
         yield opened
 
 

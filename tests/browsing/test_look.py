@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +11,8 @@ from playwright.sync_api import expect
 from livedata.services import queries
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
-from tests.browsing.extremes import Extremes
+from tests.browsing.extremes import strained_store
 from tests.browsing.test_every_page import base_of
-from tests.made import make_store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -30,9 +28,7 @@ PHONE = {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store with what strains the pages."""
-    with closing(make_store(tmp_path_factory.mktemp("home"))) as opened:
-        opened.ensure()
-        Extremes(opened).fill()
+    with strained_store(tmp_path_factory.mktemp("home")) as opened:
         yield opened
 
 

@@ -6,7 +6,7 @@ import operator
 import random
 from collections import defaultdict
 from decimal import Decimal
-from itertools import count, groupby
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -19,12 +19,10 @@ from livedata.services import feed, queries
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
-from tests import made
 from tests.rules.condition_witness import witness
 from tests.services.table import A, B, C, Table
-from tests.services.test_feed_laws import COLUMNS, STEPS, perform
+from tests.services.test_feed_laws import STEPS, table_after
 
-_NAMES = count(1)
 STATES = st.sampled_from(
     [
         *("price < 2.5", "price >= 2.5", "price != 1", "price is empty", "price is not empty"),
@@ -79,11 +77,7 @@ def listed(table: Table, *clauses: str, limit: int = 100) -> list[str]:
 def test_rows_and_revisions_are_those_that_a_witness_sees(
     store: Store, steps: list[Any], states: list[str], changes: list[str]
 ) -> None:
-    declared: Any = made.declared(name=f"any {next(_NAMES)}", columns=COLUMNS)
-    declared["source"]["minimumItems"] = 0
-    table = Table(store, declared)
-    for step in steps:
-        perform(table, step)
+    table = table_after(store, steps)
     clauses = [*states, *changes]
     if clauses:
         assert matched(table, *clauses) == _witnessed(table, clauses)

@@ -19,6 +19,7 @@ from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
 from livedata.services import feed
 from livedata.services.audit.check import check_store
+from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
 
@@ -236,6 +237,16 @@ def _column(table: Table, *_: None) -> None:
 
 
 _STEPS: dict[str, Any] = {"run": _run, "edit": _edit, "reset": _reset, "column": _column}
+
+
+def table_after(store: Store, steps: list[Any]) -> Table:
+    """A table of its own that has been through these steps."""
+    declared: Any = made.declared(name=f"any {ids.format_uuid(ids.new_id())}", columns=COLUMNS)
+    declared["source"]["minimumItems"] = 0
+    table = Table(store, declared)
+    for step in steps:
+        perform(table, step)
+    return table
 
 
 def perform(table: Table, step: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,13 +15,11 @@ from livedata.model.row import Row
 from livedata.services.moments import RowDiff, diff
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
-from tests import made
 from tests.services.conftest import Clock, SetClock
 from tests.services.table import A, B, C, Table
-from tests.services.test_feed_laws import COLUMNS, STEPS, perform
+from tests.services.test_feed_laws import STEPS, table_after
 
 DAY = 86_400
-_NAMES = count(1)
 
 
 def rows_then(table: Table, when: object, zone: str = "UTC") -> dict[str, Row]:
@@ -42,11 +40,7 @@ def between(table: Table, since: object, until: object = None) -> list[RowDiff]:
 def test_the_table_at_each_sequence_is_what_its_revisions_leave(
     store: Store, steps: list[Any]
 ) -> None:
-    declared: Any = made.declared(name=f"any {next(_NAMES)}", columns=COLUMNS)
-    declared["source"]["minimumItems"] = 0
-    table = Table(store, declared)
-    for step in steps:
-        perform(table, step)
+    table = table_after(store, steps)
     feed = table.feed()
     tables = [rows_then(table, sequence) for sequence in range(len(feed) + 1)]
     replayed: dict[str, Any] = {}

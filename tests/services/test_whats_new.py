@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +22,7 @@ from livedata.services.whats_new import (
 )
 from tests import made
 from tests.services.table import A, B, C, Table
-from tests.services.test_feed_laws import COLUMNS, STEPS, perform
+from tests.services.test_feed_laws import STEPS, table_after
 
 if TYPE_CHECKING:
     from livedata.store.database.store import Store
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 DAY = 86_400
 WIDE = Bounds(datasets=100, revisions=10_000, rows=10_000, rows_of_each=1_000)
 ALWAYS = Period(Micros(0))
-_NAMES = count(1)
 
 
 def told(store: Store, period: Period = ALWAYS, bounds: Bounds = WIDE) -> list[DatasetNews]:
@@ -64,11 +62,7 @@ def refuse(table: Table) -> None:
 def test_the_news_of_a_window_are_the_difference_of_both_moments(
     store: Store, steps: list[Any], part: float, looked_at: int
 ) -> None:
-    declared: Any = made.declared(name=f"any {next(_NAMES)}", columns=COLUMNS)
-    declared["source"]["minimumItems"] = 0
-    table = Table(store, declared)
-    for step in steps:
-        perform(table, step)
+    table = table_after(store, steps)
     feed = table.feed()
     if not feed:
         return
