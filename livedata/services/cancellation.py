@@ -1,8 +1,8 @@
 """Cancels Runs that any process of any machine executes.
 
-A Run that waits ends at once. Of one in progress the wish is written into its row: whoever executes
-it looks for that, and the transaction that ends the Run obeys it. So who is told that a Run is
-being cancelled can rely on it, and a Run that has concluded before has won.
+A Run that waits ends at once. Of one in progress the request is written into its row: whoever
+executes it looks for that, and the transaction that ends the Run obeys it. So who is told that a
+Run is being cancelled can rely on it, and a Run that has concluded before has won.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cancel(store: Store, owner: OwnerName, run: RunId) -> bool:
             raise Conflict(f"This Run has ended ({locked.status}), so there is nothing to cancel.")
         if waits.status == "queued":
             return runs.end_queued(writer, run, **ended(CANCELLED, writer.now()))
-        # Nobody would see the wish before somebody takes the Run back.
+        # Nobody would see the request before somebody takes the Run back.
         if not is_live(writer, waits.lease):
             end_fenced(writer, run, waits.fence, CANCELLED)
             return True

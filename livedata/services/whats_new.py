@@ -138,12 +138,12 @@ def news(
     are left out, unless such a Run ended in that time.
     """
     with db.reading() as reader:
-        telling = _Telling(reader, owner, period)
-        listed = telling.datasets[passed:]
-        windows = [telling.window(each) for each in listed[: bounds.datasets]]
+        news_reader = _NewsReader(reader, owner, period)
+        listed = news_reader.datasets[passed:]
+        windows = [news_reader.window(each) for each in listed[: bounds.datasets]]
         looked_at = shares([window.length for window in windows], bounds.revisions)
         every = [
-            telling.news(window, most, bounds.rows_of_each)
+            news_reader.news(window, most, bounds.rows_of_each)
             for window, most in zip(windows, looked_at, strict=True)
         ]
         told = [each for each in every if each is not None]
@@ -156,9 +156,9 @@ def news(
 def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[DatasetNews]:
     """All that is new of an owner, dataset by dataset, while the read transaction lasts."""
     with db.reading() as reader:
-        telling = _Telling(reader, owner, period)
-        for each in telling.datasets:
-            told = telling.news(telling.window(each))
+        news_reader = _NewsReader(reader, owner, period)
+        for each in news_reader.datasets:
+            told = news_reader.news(news_reader.window(each))
             if told is not None:
                 yield told
 
@@ -172,8 +172,8 @@ def count_changes(db: Database, owner: OwnerName, since: Micros) -> tuple[int, i
     return sum(changes), len(changed), len(changed) == len(refs)
 
 
-class _Telling:
-    """What tells of the datasets of an owner in a period, one by one."""
+class _NewsReader:
+    """Reads what is new of the datasets of an owner in a period, one by one."""
 
     def __init__(self, reader: Reader, owner: OwnerName, period: Period) -> None:
         self._reader, self._owner, self._period = reader, owner, period

@@ -1,4 +1,4 @@
-"""Which Runs in progress are to be cancelled: a wish in their rows, for whoever executes them.
+"""Which Runs in progress are to be cancelled: a request in their rows, for whoever executes them.
 
 Only a running Run has one. It ends as cancelled, whether its process does that or is lost, and
 never waits in the queue again.
