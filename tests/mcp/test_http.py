@@ -21,7 +21,7 @@ from mcp import Client
 
 from livedata.services import accounts
 from livedata.store.database.store import Store
-from tests.made import make_dataset, take
+from tests.made import make_dataset, make_store, meet_owner, take
 from tests.mcp.over_http import MODERN, OLDER, AgentsServed, with_key
 from tests.patience import LONG, until
 from tests.served import ROOT
@@ -60,6 +60,29 @@ def served(tmp_path: Path, store: Store, alice: str) -> Iterator[AgentsServed]:
         yield serving
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a store is that knows Carol, who has no table."""
+    home = tmp_path_factory.mktemp("lasting")
+    with closing(make_store(home)) as store:
+        meet_owner(store, "carol", 0)
+    return home
+
+
+@pytest.fixture(scope="module")
+def carol(home: Path) -> str:
+    """The key of Carol."""
+    with closing(make_store(home)) as store:
+        return key_of(store, "carol")
+
+
+@pytest.fixture(scope="module")
+def lasting(home: Path) -> Iterator[AgentsServed]:
+    """A server that many tests ask, each of which leaves its store and its log as they are."""
+    with AgentsServed(home) as serving:
+        yield serving
+
+
 def key_of(store: Store, owner: str) -> str:
     return accounts.create_key(store, owner, None)["key"]
 
@@ -94,12 +117,12 @@ def test_each_owner_sees_their_own_tables_and_no_others(
 
 @both_eras
 def test_a_client_learns_the_era_it_asks_for_and_the_same_tools(
-    served: AgentsServed, alice: str, mode: str
+    lasting: AgentsServed, carol: str, mode: str
 ) -> None:
     async def look(agent: Client) -> tuple[str, list[str]]:
         return agent.protocol_version, [tool.name for tool in (await agent.list_tools()).tools]
 
-    version, tools = served.as_agent(alice, mode, look)
+    version, tools = lasting.as_agent(carol, mode, look)
     assert version == ("2025-11-25" if mode == OLDER else MODERN)
     assert tools[:3] == ["list_datasets", "describe_dataset", "query_rows"]
 
@@ -153,9 +176,9 @@ def test_a_request_without_a_valid_key_is_refused_in_one_sentence(
 
 
 @both_eras
-def test_a_client_without_a_valid_key_is_told_why(served: AgentsServed, mode: str) -> None:
+def test_a_client_without_a_valid_key_is_told_why(lasting: AgentsServed, mode: str) -> None:
     with pytest.raises(Exception, match=r"unhandled|valid API key") as refused:
-        served.as_agent("ld_wrong", mode, calling("list_datasets"))
+        lasting.as_agent("ld_wrong", mode, calling("list_datasets"))
     assert "A valid API key is required" in _all_of(refused.value)
 
 
@@ -164,15 +187,14 @@ def _all_of(error: BaseException) -> str:
     return " ".join([str(error), *map(_all_of, inner)])
 
 
-@pytest.mark.one_database
 def test_no_other_path_has_anything_and_no_oauth_is_announced(
-    served: AgentsServed, alice: str
+    lasting: AgentsServed, carol: str
 ) -> None:
     known = ("oauth-protected-resource", "oauth-protected-resource/mcp")
     paths = [f"/.well-known/{name}" for name in (*known, "oauth-authorization-server")]
     for path in (*paths, "/register", "/", "/mcp/", "/sse", "/v1/datasets"):
         for method in ("GET", "POST"):
-            answer = served.send(LIST, with_key(alice), method=method, path=path)
+            answer = lasting.send(LIST, with_key(carol), method=method, path=path)
             assert answer.status == 404
             assert answer.sentence == "There is nothing at this path; agents ask at /mcp."
 
@@ -201,13 +223,12 @@ def test_the_use_of_a_key_is_recorded(tmp_path: Path, store: Store, alice: str) 
     assert caller.last_used_at is not None
 
 
-@pytest.mark.one_database
 def test_a_name_that_is_not_of_this_server_is_refused_whoever_asks(
-    served: AgentsServed, alice: str
+    lasting: AgentsServed, carol: str
 ) -> None:
     for host in ("evil.example", "127.0.0.1.evil.example:80", "shop.localhost", ""):
-        for headers in (with_key(alice, Host=host), {"Host": host}):
-            answer = served.send(LIST, headers)
+        for headers in (with_key(carol, Host=host), {"Host": host}):
+            answer = lasting.send(LIST, headers)
             assert answer.status == 421, host
             assert answer.sentence == (
                 "This server is not known by this name; LIVEDATA_HOSTS lists the names that it "
@@ -226,50 +247,45 @@ def test_the_names_of_the_settings_are_of_this_server(tmp_path: Path, alice: str
         assert serving.send(LIST, own).status == 200
 
 
-@pytest.mark.one_database
 def test_a_page_of_another_site_is_refused_and_one_of_this_server_is_not(
-    served: AgentsServed, alice: str
+    lasting: AgentsServed, carol: str
 ) -> None:
     for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://[", ""):
-        answer = served.send(LIST, with_key(alice, Origin=origin))
+        answer = lasting.send(LIST, with_key(carol, Origin=origin))
         assert answer.status == 403, origin
         assert answer.sentence == "This was asked from a page of another site, which may not ask."
-    own = with_key(alice, Origin=f"http://127.0.0.1:{served.port}")
-    assert served.send(LIST, own).status == 200
+    own = with_key(carol, Origin=f"http://127.0.0.1:{lasting.port}")
+    assert lasting.send(LIST, own).status == 200
 
 
-@pytest.mark.one_database
-def test_no_stream_is_opened_and_only_posts_are_read(served: AgentsServed, alice: str) -> None:
+def test_no_stream_is_opened_and_only_posts_are_read(lasting: AgentsServed, carol: str) -> None:
     for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
-        answer = served.send(LIST, with_key(alice), method=method)
+        answer = lasting.send(LIST, with_key(carol), method=method)
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
 
-@pytest.mark.one_database
-def test_an_answer_is_plain_json(served: AgentsServed, alice: str) -> None:
+def test_an_answer_is_plain_json(lasting: AgentsServed, carol: str) -> None:
     listening = {**LIST, "method": "subscriptions/listen", "params": {"notifications": {}}}
     for version in VERSIONS:
         for body in (LIST, listening):
-            answer = served.send(body, with_key(alice, **version))
+            answer = lasting.send(body, with_key(carol, **version))
             assert answer.headers["Content-Type"] == "application/json"
             assert "Mcp-Session-Id" not in answer.headers
 
 
-@pytest.mark.one_database
-def test_a_body_that_is_too_long_is_refused_unread(served: AgentsServed, alice: str) -> None:
-    head = with_key(alice) | {"Content-Length": str(MEGABYTE + 1)}
-    answer = served.send(b"", head)
+def test_a_body_that_is_too_long_is_refused_unread(lasting: AgentsServed, carol: str) -> None:
+    head = with_key(carol) | {"Content-Length": str(MEGABYTE + 1)}
+    answer = lasting.send(b"", head)
     assert (answer.status, answer.sentence) == (413, "The body is larger than 1 MiB.")
-    assert served.send(b" " * (MEGABYTE - 1000) + b"{", with_key(alice)).status == 400
+    assert lasting.send(b" " * (MEGABYTE - 1000) + b"{", with_key(carol)).status == 400
 
 
-@pytest.mark.one_database
 def test_a_body_of_untold_length_is_read_no_further_than_it_may_be(
-    served: AgentsServed, alice: str
+    lasting: AgentsServed, carol: str
 ) -> None:
-    lines = [f"{name}: {value}" for name, value in with_key(alice).items()]
+    lines = [f"{name}: {value}" for name, value in with_key(carol).items()]
     head = "\r\n".join(["POST /mcp HTTP/1.1", "Host: 127.0.0.1", *lines])
-    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", lasting.port), timeout=30) as connection:
         connection.sendall(f"{head}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         for _ in range(17):
@@ -295,26 +311,24 @@ def test_a_request_that_does_not_come_whole_is_refused_and_holds_up_no_end(
     assert served.log().count("\n") == 1, served.log()
 
 
-@pytest.mark.one_database
 def test_a_body_that_says_nothing_is_refused_and_the_next_is_answered(
-    served: AgentsServed, alice: str
+    lasting: AgentsServed, carol: str
 ) -> None:
     batch = b'[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]'
     garbage = (b"", b"{", b"\xff\xfe", b"null", b"[]", b"1" * 5000, b"[" * 100_000, b'"text"')
     for version in VERSIONS:
         for body in (*garbage, b'{"jsonrpc": "2.0"}', batch):
-            answer = served.send(body, with_key(alice, **version))
+            answer = lasting.send(body, with_key(carol, **version))
             assert answer.status == 400, (body[:20], version)
-    assert served.send(LIST, with_key(alice)).status == 200
-    assert served.log().count("\n") == 1, served.log()
+    assert lasting.send(LIST, with_key(carol)).status == 200
+    assert lasting.log().count("\n") == 1, lasting.log()
 
 
-@pytest.mark.one_database
-def test_what_is_no_http_is_refused_without_a_word_in_the_log(served: AgentsServed) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+def test_what_is_no_http_is_refused_without_a_word_in_the_log(lasting: AgentsServed) -> None:
+    with socket.create_connection(("127.0.0.1", lasting.port), timeout=30) as connection:
         connection.sendall(b"\x16\x03\x01 hello\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
-    assert served.log().count("\n") == 1, served.log()
+    assert lasting.log().count("\n") == 1, lasting.log()
 
 
 @pytest.mark.sqlite
@@ -359,11 +373,10 @@ def test_what_is_no_address_is_a_usage_error(tmp_path: Path) -> None:
         assert f"'{address}' is no address; give one such as" in ended.stderr
 
 
-@pytest.mark.one_database
 def test_an_address_that_is_taken_is_said_with_its_option(
-    served: AgentsServed, tmp_path: Path
+    lasting: AgentsServed, home: Path
 ) -> None:
-    ended = command(tmp_path, "--http", f"127.0.0.1:{served.port}")
+    ended = command(home, "--http", f"127.0.0.1:{lasting.port}")
     assert ended.returncode == 1
     assert "is taken by another program; choose one with --http." in ended.stderr
 

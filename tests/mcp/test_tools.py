@@ -13,7 +13,7 @@ from livedata.mcp.tools import READING
 from livedata.store.database.store import Store
 from tests import made
 from tests.mcp.asking import Agent, Call, checked
-from tests.mcp.conftest import ERAS, Era, over_stdio
+from tests.mcp.conftest import ERAS, over_stdio
 from tests.services.table import A, B, C, Table
 
 CALLS: list[Call] = [
@@ -27,27 +27,19 @@ CALLS: list[Call] = [
 
 
 @pytest.mark.usefixtures("table")
-@pytest.mark.parametrize("era", ERAS)
-def test_the_official_client_of_each_era_calls_each_tool(tmp_path: Path, era: Era) -> None:
+def test_the_official_client_of_each_era_calls_each_tool_and_gets_the_same(tmp_path: Path) -> None:
     async def ask(client: Client) -> list[Any]:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == [tool for tool, _ in CALLS]
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed.tools)
         return [await client.call_tool(tool, arguments) for tool, arguments in CALLS]
 
-    answers = over_stdio(tmp_path, era, ask)
-    bodies = [checked(tool, answer) for (tool, _), answer in zip(CALLS, answers, strict=True)]
-    assert bodies[0]["datasets"][0]["dataset"] == "shop"
-    assert all(body["state"] == "ok" for body in bodies[1:])
-
-
-@pytest.mark.usefixtures("table")
-def test_both_eras_get_the_same_answers(tmp_path: Path) -> None:
-    async def ask(client: Client) -> list[str]:
-        return [str((await client.call_tool(*call)).content) for call in CALLS]
-
     first, second = (over_stdio(tmp_path, era, ask) for era in ERAS)
-    assert first == second
+    for answers in (first, second):
+        bodies = [checked(tool, answer) for (tool, _), answer in zip(CALLS, answers, strict=True)]
+        assert bodies[0]["datasets"][0]["dataset"] == "shop"
+        assert all(body["state"] == "ok" for body in bodies[1:])
+    assert [answer.content for answer in first] == [answer.content for answer in second]
 
 
 def test_the_list_says_of_each_dataset_how_it_is(table: Table, agent: Agent) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -23,9 +23,11 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from tests import faults
 from tests.cli.shell import Shell
+from tests.made import make_store, meet_owner
 from tests.mcp.asking import Agent, checked
 from tests.mcp.conftest import ERAS, Era, over_stdio
 from tests.mcp.over_http import MODERN, OLDER, AgentsServed
+from tests.patience import until
 from tests.shop import shop, some_items
 from tests.site import Answer, Request, Site
 
@@ -41,6 +43,27 @@ def writer(store: Store, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
     site.pages(shop(ITEMS))
     return Agent(store, tools=(*READING, *WRITING))
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A site, and as JSON the declaration that an agent gets which looks at its list."""
+    home = tmp_path_factory.mktemp("looked_at")
+    with pytest.MonkeyPatch.context() as patch, Site() as site, closing(make_store(home)) as store:
+        patch.setenv("LIVEDATA_HOME", str(home))
+        patch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+        site.pages(shop(ITEMS))
+        meet_owner(store, "local", 0)
+        found = looked(Agent(store, tools=(*READING, *WRITING)), site)
+    return site.host, json.dumps(found["declaration"])
+
+
+@pytest.fixture
+def declaration(looked_at: tuple[str, str], site: Site) -> dict[str, Any]:
+    """The declaration that an agent gets which looks at the list of this site."""
+    host, text = looked_at
+    declared: dict[str, Any] = json.loads(text.replace(host, site.host))
+    return declared
 
 
 def looked(writer: Agent, site: Site, **more: Any) -> dict[str, Any]:
@@ -146,8 +169,10 @@ def test_who_waits_hears_that_it_is_worked_on(writer: Agent, site: Site) -> None
     assert writer.progress[:2] == ["working for 1 s", "working for 2 s"]
 
 
-def test_who_only_reads_waits_for_no_website(writer: Agent, site: Site) -> None:
-    name = writer.ask("create_dataset", declaration=looked(writer, site)["declaration"])["dataset"]
+def test_who_only_reads_waits_for_no_website(
+    writer: Agent, site: Site, declaration: dict[str, Any]
+) -> None:
+    name = writer.ask("create_dataset", declaration=declaration)["dataset"]
 
     arrived, released = Event(), Event()
 
@@ -156,7 +181,6 @@ def test_who_only_reads_waits_for_no_website(writer: Agent, site: Site) -> None:
         released.wait(60)
 
     site.route("/page/1.html", slow)
-    site.forget()
 
     async def ask() -> int:
         async with (
@@ -179,32 +203,30 @@ def test_who_only_reads_waits_for_no_website(writer: Agent, site: Site) -> None:
 
 
 def test_a_run_that_takes_long_is_answered_with_its_id(
-    writer: Agent, site: Site, monkeypatch: pytest.MonkeyPatch
+    writer: Agent, site: Site, declaration: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declaration = looked(writer, site)["declaration"]
     name = writer.ask("create_dataset", declaration=declaration)["dataset"]
-    pages = shop(ITEMS)
+    pages, released = shop(ITEMS), Event()
 
     def slow(request: Request) -> Answer:
-        request.wait(3)
+        released.wait(60)
         return Answer(body=pages[request.path])
 
     monkeypatch.setattr(writing, "_LONGEST_WAIT", 4)
     for path in pages:
         site.route(path, slow)
     answer = writer.ask("run_dataset", dataset=name)
+    released.set()
     assert (answer["status"], answer["state"]) == ("running", "draft")
     arguments = {"dataset": name, "run": answer["run"]}
     assert answer["try"] == [{"tool": "explain_run", "arguments": arguments}]
-    until = time.monotonic() + 60
-    while writer.ask("explain_run", **arguments)["status"] == "running":
-        assert time.monotonic() < until
-        time.sleep(0.5)
+    until(lambda: writer.ask("explain_run", **arguments)["status"] != "running")
     assert writer.ask("explain_run", **arguments)["status"] == "succeeded"
 
 
-def test_what_a_run_says_of_a_site_that_broke_is_answered(writer: Agent, site: Site) -> None:
-    declaration = looked(writer, site)["declaration"]
+def test_what_a_run_says_of_a_site_that_broke_is_answered(
+    writer: Agent, site: Site, declaration: dict[str, Any]
+) -> None:
     name = writer.ask("create_dataset", declaration=declaration)["dataset"]
     site.pages({"/page/2.html": "<p>We are moving</p>"})
     run = writer.ask("run_dataset", dataset=name)
@@ -228,13 +250,16 @@ REFUSED: list[tuple[dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("source", "sentence"), REFUSED)
 def test_what_an_agent_may_not_declare_is_refused_and_nothing_is_made(
-    writer: Agent, site: Site, source: dict[str, object], sentence: str
+    writer: Agent,
+    site: Site,
+    declaration: dict[str, Any],
+    source: dict[str, object],
+    sentence: str,
 ) -> None:
-    declaration = changed(looked(writer, site)["declaration"], **source)
-    hits = len(site.hits)
+    wrong = changed(declaration, **source)
     for tool in ("preview_source", "create_dataset"):
-        assert sentence in writer.refused(tool, declaration=declaration)
-    assert len(site.hits) == hits
+        assert sentence in writer.refused(tool, declaration=wrong)
+    assert not site.hits
     assert writer.ask("list_datasets")["datasets"] == []
 
 
@@ -270,8 +295,9 @@ def test_robots_txt_holds_for_agents(writer: Agent, site: Site) -> None:
     assert "robots" in writer.refused("look_at_page", url=site.at("/page/1.html"))
 
 
-def test_a_declaration_of_a_name_that_is_taken_says_so(writer: Agent, site: Site) -> None:
-    declaration = looked(writer, site)["declaration"]
+def test_a_declaration_of_a_name_that_is_taken_says_so(
+    writer: Agent, declaration: dict[str, Any]
+) -> None:
     writer.ask("create_dataset", declaration=declaration)
     assert "name" in writer.refused("create_dataset", declaration=declaration)
 
@@ -306,11 +332,11 @@ def test_an_agent_of_some_sites_makes_a_table_of_one_of_them(writer: Agent, site
     assert writer.ask("run_dataset", dataset=name)["status"] == "succeeded"
 
 
-def test_no_tool_reads_a_site_that_is_none_of_those_named(writer: Agent, site: Site) -> None:
-    declaration = looked(writer, site)["declaration"]
+def test_no_tool_reads_a_site_that_is_none_of_those_named(
+    writer: Agent, site: Site, declaration: dict[str, Any]
+) -> None:
     name = writer.ask("create_dataset", declaration=declaration)["dataset"]
     narrowed(writer, "shop.example,127.0.0.1:1")
-    site.forget()
     refused = 'has the host "127.0.0.1", which is none of those that may be read'
     assert refused in writer.refused("look_at_page", url=site.at("/page/1.html"))
     other = {**declaration, "name": "other"}
@@ -321,13 +347,15 @@ def test_no_tool_reads_a_site_that_is_none_of_those_named(writer: Agent, site: S
     assert writer.ask("describe_dataset", dataset=name)["state"] == "draft"
 
 
-def test_a_redirect_or_a_next_page_leads_to_no_other_site(writer: Agent, site: Site) -> None:
+def test_a_redirect_or_a_next_page_leads_to_no_other_site(
+    writer: Agent, site: Site, declaration: dict[str, Any]
+) -> None:
     with Site() as other:
         other.pages(shop(ITEMS))
         narrowed(writer, site.host)
-        name = writer.ask("create_dataset", declaration=looked(writer, site)["declaration"])
+        name = writer.ask("create_dataset", declaration=declaration)["dataset"]
         site.route("/page/2.html", faults.redirect(other.at("/page/2.html")))
-        run = writer.ask("run_dataset", dataset=name["dataset"])
+        run = writer.ask("run_dataset", dataset=name)
         assert run["status"] == "failed"
         assert f"{other.host} is none of the hosts that may be read" in run["sentence"]
         assert not other.hits
