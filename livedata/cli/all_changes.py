@@ -38,4 +38,4 @@ def _print(told: DatasetNews, *, is_first: bool) -> None:
         print_text(f"{name}: its last Run was not accepted ({trouble.status}): {trouble.sentence}")
     if told.sentence is not None:
         print_text(told.sentence)
-        print_differences([each.difference for each in told.rows])
+        print_differences([each.named for each in told.rows])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import click
@@ -19,7 +20,7 @@ from livedata.hints import Subject, hint
 from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import REVISION_KINDS, Change, ChangePage
-from livedata.services import feed, queries
+from livedata.services import feed, queries, row_names
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.notices.changes_by_name import ChangesByName
 from livedata.store import datasets
@@ -74,7 +75,8 @@ def changes(
 ) -> None:
     """Print the history of a dataset, or follow it.
 
-    There is a line per revision; with one dataset D may be left out. Without --limit everything
+    There is a line per revision, which calls the row as it was called then, with its key in
+    parentheses; with one dataset D may be left out. Without --limit everything
     is printed. A named cursor is kept in the store after the lines before it were flushed, so a
     reader that is killed sees each revision at least once. --json has the revisions as the API has
     them, with ids; --names has sequence, kind, row, at and changed. --all --since TIME tells of all
@@ -225,8 +227,12 @@ def _print_changes(
         revisions = _select(db, ctx.owner, dataset_id, selection)
         if by_name:
             print_page = _by_name(db, ctx.owner, dataset_id)
+        elif ctx.json:
+            print_page = _print_json
         else:
-            print_page = _print_json if ctx.json else print_lines
+            print_page = partial(
+                print_lines, label=row_names.label_field(db, ctx.owner, dataset_id)
+            )
         try:
             with _cursor_keeper(ctx, dataset_id, cursor) as keep:
                 for page, position in revisions.pages(start, follow=follow):

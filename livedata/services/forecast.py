@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from msgspec import Struct
 
 from livedata.messages.render import sentence
@@ -12,6 +14,7 @@ from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
+from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import Changes
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.run_facts import summarize_harvest
@@ -27,7 +30,8 @@ from livedata.store.database.store import Database
 class Forecast(Struct, frozen=True):
     """The changes to a dataset; `columns` has the name of each position of a row.
 
-    `held` is the problem by which a drift guard would hold the Run, `oddities` what looks odd.
+    `called` says by its key and its values what a row would be called, `held` is the problem by
+    which a drift guard would hold the Run, `oddities` what looks odd.
     """
 
     dataset: str
@@ -35,6 +39,7 @@ class Forecast(Struct, frozen=True):
     changes: Changes
     held: Problem | None
     oddities: list[Problem]
+    called: Callable[[str, Sequence[Scalar]], RowName]
 
 
 def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Recipe:
@@ -93,4 +98,5 @@ def forecast(
         proposal = propose(reader, dataset, recipe, harvest)
         drift, oddities = judge_drift(reader, dataset_id, recipe, facts, proposal, policy)
     held = None if drift is None else drift.problem
-    return Forecast(dataset.name, dataset.fields.names, proposal.changes, held, oddities)
+    fields, changes = dataset.fields, proposal.changes
+    return Forecast(dataset.name, fields.names, changes, held, oddities, fields.namer)

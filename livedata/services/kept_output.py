@@ -96,7 +96,7 @@ def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
 
 
 def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[HeldRowChange]:
-    name = fields.namer()
+    name = fields.namer
     labels = [fields.columns[field]["label"] for field in fields.ids]
     for change in revisions:
         called = name(change.key, change.cells.values)

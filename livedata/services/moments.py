@@ -14,7 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import Scalar
-from livedata.model.row_name import RowName
+from livedata.model.row_name import RowName, name_of
 from livedata.store import datasets, feed, moments, runs, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -62,11 +62,18 @@ class RowDiff(TypedDict):
 
 
 class NamedDiff(Struct, frozen=True):
-    """What became of a row, of which id, and what the row is called at the later moment."""
+    """What became of a row, of which id and key, and the text that names it at the later moment."""
 
     row: RowId
-    name: RowName
+    key: str
+    text: Scalar
     diff: RowDiff
+
+    @property
+    def name(self) -> RowName:
+        """What the row is called then."""
+        # Made when somebody asks: of the rows of a digest that is told of few.
+        return RowName(name_of(self.text) or self.key, self.key)
 
 
 class TableDiff(Struct, frozen=True):
@@ -147,7 +154,7 @@ def row_diffs(
     now = moments.fields_at(reader, dataset, last)
     # Values have the same places in both, and one has more columns.
     columns = max((then.names, now.names), key=len)
-    name = now.namer()
+    text = now.label_of
     stored = moments.differences(reader, dataset.id, first, last, rows)
     # Some at a time: a table need not fit into memory.
     while together := list(islice(stored, _TOGETHER)):
@@ -155,7 +162,7 @@ def row_diffs(
         for each in together:
             difference = _difference(each, names.get(each.key, each.key), columns)
             if difference is not None:
-                yield NamedDiff(each.row, name(each.key, each.after), difference)
+                yield NamedDiff(each.row, each.key, text(each.after), difference)
 
 
 def row_diff(

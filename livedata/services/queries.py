@@ -11,7 +11,7 @@ from typing import Any
 
 from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
-from livedata.model.dataset import Column, Dataset
+from livedata.model.dataset import Dataset
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
@@ -37,13 +37,6 @@ def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
     """Interface 4.1: one dataset."""
     with db.reading() as reader:
         return dataset_store.get(reader, owner, dataset_id)
-
-
-def label_column(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Column | None:
-    """The column whose texts name the rows of a dataset; None if their keys do."""
-    with db.reading() as reader:
-        fields = dataset_store.ref(reader, owner, dataset_id).fields
-    return None if fields.label is None else fields.columns[fields.label]
 
 
 def datasets(

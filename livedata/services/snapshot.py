@@ -26,12 +26,13 @@ PAGE = 500
 class TableSnapshot(Struct, frozen=True):
     """A table at a moment; rows and changes are read while the transaction lasts.
 
-    `columns` are those of then, `rows` stand in the order in which Runs found them, and `changes`
-    are those that led to them.
+    `columns` are those of then, and `label` the field of them that names rows; `rows` stand in the
+    order in which Runs found them, and `changes` are those that led to them.
     """
 
     moment: Moment
     columns: Sequence[Column]
+    label: str | None
     rows: Iterator[Row]
     changes: Iterator[Change]
 
@@ -69,7 +70,7 @@ def read_snapshot(
     else:
         rows = moments.rows_at(reader, dataset.id, fields, moment.sequence)
     changes = _changes(reader, dataset, moment.sequence)
-    return TableSnapshot(moment, [*fields.columns.values()], rows, changes)
+    return TableSnapshot(moment, [*fields.columns.values()], fields.label, rows, changes)
 
 
 def _changes(reader: Reader, dataset: DatasetRef, through: int) -> Iterator[Change]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from livedata.messages.notice_events import net_changes
 from livedata.model.dataset import Dataset, RunStatus
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, format_timestamp, format_uuid
-from livedata.services.moments import RowDiff, row_diffs
+from livedata.services.moments import NamedDiff, RowDiff, row_diffs
 from livedata.services.notices.gathering import KINDS, shares
 from livedata.store import datasets, feed, moments, shown_runs
 from livedata.store.database.backend import Reader
@@ -58,11 +58,20 @@ class Trouble(Struct, frozen=True):
 
 
 class RowNews(Struct, frozen=True):
-    """What became of a row, by the id of the row."""
+    """What became of a row, and what it is called."""
 
-    row: str
-    difference: RowDiff
+    named: NamedDiff
     is_unseen: bool
+
+    @property
+    def row(self) -> str:
+        """The id of the row."""
+        return format_uuid(self.named.row)
+
+    @property
+    def difference(self) -> RowDiff:
+        """What became of it, for programs."""
+        return self.named.diff
 
 
 class DatasetNews(Struct, frozen=True):
@@ -207,7 +216,7 @@ class _NewsReader:
         is_fresh = refusal is not None and self._period.has(refusal.at)
         if is_exact and not any(counts.values()) and not is_fresh:
             return None
-        unseen = self._unseen(window, [row for row, _ in differences])
+        unseen = self._unseen(window, [each.row for each in differences])
         return DatasetNews(
             datasets.get(self._reader, self._owner, window.dataset.id),
             None if refusal is None else _trouble(refusal),
@@ -215,12 +224,12 @@ class _NewsReader:
             window.last,
             counts,
             is_exact,
-            [RowNews(format_uuid(row), told, row in unseen) for row, told in differences],
+            [RowNews(each, each.row in unseen) for each in differences],
         )
 
     def _differences(
         self, window: _Window, looked_at: int | None, most: int | None
-    ) -> tuple[dict[str, int], list[tuple[RowId, RowDiff]]]:
+    ) -> tuple[dict[str, int], list[NamedDiff]]:
         first, last, dataset = window.first, window.last, window.dataset
         counts: dict[str, int] = dict.fromkeys(KINDS, 0)
         if first >= last:
@@ -228,12 +237,12 @@ class _NewsReader:
         rows = None
         if looked_at is not None:
             rows = moments.touched(self._reader, dataset.id, first, last, looked_at)
-        by_kind: dict[str, list[tuple[RowId, RowDiff]]] = {kind: [] for kind in KINDS}
+        by_kind: dict[str, list[NamedDiff]] = {kind: [] for kind in KINDS}
         for each in row_diffs(self._reader, dataset, first, last, rows):
             kind = each.diff["kind"]
             counts[kind] += 1
             if most is None or len(by_kind[kind]) < most:
-                by_kind[kind].append((each.row, each.diff))
+                by_kind[kind].append(each)
         return counts, [told for part in by_kind.values() for told in part]
 
     def _unseen(self, window: _Window, rows: Collection[RowId]) -> Collection[RowId]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RowId, format_timestamp, format_uuid, raw_id
 from livedata.model.row import MissingReason, Presence, RowFilter, RowStatus, Scalar
-from livedata.model.row_name import RowName, name_row
+from livedata.model.row_name import RowName, name_of
 from livedata.rules.changes.compare import SourceValue
 from livedata.store import rows
 from livedata.store.database import backend
@@ -140,7 +140,7 @@ def names(reader: Reader, fields: Fields, wanted: Collection[str]) -> dict[str, 
     if not named:
         return {}
     stored = reader.rows(f"SELECT id, row_key, data FROM rows WHERE id IN ({ids})", **named)  # noqa: S608  (our names)
-    name = fields.namer()
+    name = fields.namer
     return {format_uuid(row): name(key, VALUES.load(data)) for row, key, data in stored}
 
 
@@ -164,8 +164,9 @@ def _line(
     data, reasons, overrides, was, before = texts
     # A row may be older than the last columns.
     cells = dict(zip_longest(fields.ids, VALUES.load(data)))
+    name = key if fields.label is None else name_of(cells[fields.label]) or key
     return Line(
-        name_row(key, cells, fields.label).name,
+        name,
         key,
         format_uuid(row),
         called.get(key),

@@ -11,7 +11,7 @@ from livedata.cli.output.change_lines import (
     format_covered_cell,
 )
 from livedata.cli.output.streams import paint, print_message, print_painted, print_text
-from livedata.cli.output.values import format_inline
+from livedata.cli.output.values import format_name
 from livedata.messages.templates import plural
 from livedata.rules.changes.compare import RowChange
 from livedata.services.forecast import Forecast
@@ -56,7 +56,8 @@ def print_forecast(trial: Trial, forecast: Forecast) -> None:
     for change in revisions[:MOST_LINES]:
         cells = ", ".join(_cells(change, forecast.columns))
         word = _WORDS[change.kind]
-        line = f"  {paint(f'{word:<7}', word)}  {format_inline(change.key)}  {cells}"
+        name = format_name(forecast.called(change.key, change.cells.values))
+        line = f"  {paint(f'{word:<7}', word)}  {name}  {cells}"
         print_painted(line.rstrip())
     if len(revisions) > MOST_LINES:
         more = plural(len(revisions) - MOST_LINES, "row")

@@ -50,3 +50,16 @@ def test_it_says_if_there_is_more_than_it_has(store: Store, rows: int, more: boo
     page = write(told, told.since)
     assert ("The table has more rows than stand here" in page) == more
     assert ("There are earlier changes" in page) == more
+
+
+def test_rows_are_called_by_their_names_with_the_key_beside_them(store: Store) -> None:
+    made.meet_owner(store, "local", 1_000)
+    dataset, (lamp, *others) = made.make_dataset(store), made.ITEMS
+    made.take(store, dataset, [lamp, *others])
+    made.take(store, dataset, [{**lamp, "price": 9}, {**others[0], "title": None}, others[1]])
+    page = write(report(store, "local", dataset, ids.Micros(0)), "2026-11-28T00:00:00.000000Z")
+    named = '<bdi dir="auto">Lamp</bdi> <small><bdi dir="auto">A1</bdi></small>'
+    assert f"<h3>{named}: " in page
+    # Of what changed two lines, and a line of the table.
+    assert page.count(f'<th scope="row">{named}</th>') == 3
+    assert page.count('<th scope="row"><bdi dir="auto">B2</bdi></th>') == 3

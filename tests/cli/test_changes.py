@@ -30,10 +30,10 @@ def shop(store: Store) -> DatasetId:
 @pytest.mark.usefixtures("shop")
 def test_a_line_says_what_a_revision_changed(livedata: Shell) -> None:
     first, *_, updated, missing = livedata.out("changes", "shop").splitlines()
-    assert first.endswith("created   A1  sku: A1, title: Lamp, price: 10, stock: true")
+    assert first.endswith("created   Lamp (A1)  sku: A1, title: Lamp, price: 10, stock: true")
     assert updated.split()[0] == "4"
-    assert updated.endswith("updated   A1  price: 10 → 8")
-    assert missing.endswith("missing   C3")
+    assert updated.endswith("updated   Lamp (A1)  price: 10 → 8")
+    assert missing.endswith("missing   Mug (C3)")
 
 
 @pytest.mark.usefixtures("shop")
@@ -105,7 +105,7 @@ def test_a_row_and_a_column_have_their_own_history(livedata: Shell) -> None:
 
 def test_an_edit_is_told_as_one(livedata: Shell, store: Store, shop: DatasetId) -> None:
     livedata("rows", "edit", "shop", "A1", "price=7")
-    assert "updated by hand  A1  price: 8 → 7" in livedata.out("changes", "--after", "5")
+    assert "updated by hand  Lamp (A1)  price: 8 → 7" in livedata.out("changes", "--after", "5")
     take(store, shop, [{**ITEMS[0], "price": 6}, ITEMS[1]])
     assert "the source now says 6" in livedata.out("changes", "--after", "6")
 

@@ -38,7 +38,7 @@ def test_rows_of_which_all_clauses_hold_are_listed(livedata: Shell) -> None:
     assert keys(livedata, "--where", "price is empty", "--where", "title = Rug") == ["D4"]
     assert keys(livedata, "--where", "price < 20", "--status", "gone") == []
     shown = livedata.out("rows", "list", "shop", "--where", "title contains LAMP").splitlines()
-    assert [line.split()[0] for line in shown] == ["row", "A1"]
+    assert [line.split()[1] for line in shown] == ["row", "A1"]
     nothing = livedata("rows", "list", "shop", "--where", "price > 1000")
     assert (nothing.stdout, nothing.stderr) == ("", "There are no such rows.\n")
 

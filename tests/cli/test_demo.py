@@ -36,9 +36,9 @@ def test_the_demo_shows_all_that_matters_in_seconds_and_leaves_nothing(tmp_path:
     assert list(tmp_path.iterdir()) == []
     told = [
         "demo-shop: succeeded, 4 new, 0 changed, 0 gone (2 pages, 2 credits)",
-        "K-100  price: 34.9 → 29.9",
+        "Kettle (K-100)  price: 34.9 → 29.9",
         "price: stays 29.9, edited by hand; the source now says 36.5",
-        "missing   T-400",
+        "missing   Teapot (T-400)",
         "price: 49\n  read as: € 49.00\n  on: http://127.0.0.1:",
         "demo-shop: failed. name is required and empty in 4 of 4 rows",
         "$ livedata runs explain demo-shop\n",

@@ -40,10 +40,10 @@ def shop(store: Store) -> DatasetId:
 def test_rows_are_listed_as_they_were(livedata: Shell) -> None:
     shown = livedata.out("rows", "list", "shop", "--at", "3").splitlines()
     assert [line.split()[:3] for line in shown] == [
-        ["row", "status", "title"],
-        ["A1", "new", "Lamp"],
-        ["B2", "new", "Chair"],
-        ["C3", "new", "Mug"],
+        ["title", "row", "status"],
+        ["Lamp", "A1", "new"],
+        ["Chair", "B2", "new"],
+        ["Mug", "C3", "new"],
     ]
     rows = livedata.json("rows", "list", "shop", "--at", "4", "--status", "changed")
     assert [(row["rowKey"], row["status"]) for row in rows] == [("A1", "changed")]
@@ -55,7 +55,7 @@ def test_rows_are_listed_as_they_were(livedata: Shell) -> None:
 @pytest.mark.usefixtures("shop")
 def test_the_latest_stand_first_and_the_limit_counts(livedata: Shell) -> None:
     result = livedata("rows", "list", "shop", "--at", "4", "--limit", "2")
-    assert [line.split()[0] for line in result.stdout.splitlines()] == ["row", "A1", "B2"]
+    assert [line.split()[1] for line in result.stdout.splitlines()] == ["row", "A1", "B2"]
     assert "There are more than 2; --limit shows more." in result.stderr
 
 
@@ -134,7 +134,8 @@ def test_an_archive_is_the_whole_dataset(livedata: Shell, tmp_path: Path) -> Non
 def test_a_difference_has_a_line_for_each_row(livedata: Shell) -> None:
     result = livedata("dataset", "diff", "shop", "3")
     assert result.stdout == (
-        "changed  A1  price: 10 → 8\ngone     C3\nnew      D4  sku: D4, title: Rug\n"
+        "changed  Lamp (A1)  price: 10 → 8\ngone     Mug (C3)\n"
+        "new      Rug (D4)  sku: D4, title: Rug\n"
     )
     assert result.stderr == "3 rows differ: 1 changed, 1 gone, 1 new.\n"
     nothing = livedata("dataset", "diff", "shop", "4", "4")
@@ -168,6 +169,6 @@ def test_long_values_have_lines_of_their_own_on_a_terminal(livedata: Shell, stor
     dataset = make_dataset(store)
     take(store, dataset, [{"sku": "A1", "title": "Lamp " * 12}])
     take(store, dataset, [{"sku": "A1", "title": "Desk " * 12}])
-    shown = on_terminal(livedata, "dataset", "diff", "shop", "1")
+    shown = on_terminal(livedata, "dataset", "diff", "shop", "1", NO_COLOR="1")
     assert max(map(len, shown.splitlines())) <= 80
     assert "title: Lamp" in shown

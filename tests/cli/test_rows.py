@@ -28,8 +28,8 @@ def cell(livedata: Shell, name: str) -> Any:
 
 def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
     heading, *lines = livedata.out("rows", "list", "shop").splitlines()
-    assert heading.split() == ["row", "status", "title", "price", "stock", "note", "updated"]
-    assert sorted(line.split()[0] for line in lines) == ["A1", "B2", "C3"]
+    assert heading.split() == ["title", "row", "status", "price", "stock", "note", "updated"]
+    assert sorted(line.split()[1] for line in lines) == ["A1", "B2", "C3"]
 
 
 MANY = [{"sku": f"S{number * 7919 % 1000:03}"} for number in range(300)]
@@ -86,7 +86,7 @@ def test_a_row_shows_how_its_numbers_moved(livedata: Shell, store: Store, shop: 
     shown = livedata.out("rows", "show", "shop", "A1", "--history")
     assert "  moved: ▁█▃   10 → (empty), 4 values since 20" in shown
     assert "history:\n     1  20" in shown
-    assert shown.splitlines()[-1].endswith("updated   A1  price: 17.5 → (empty)")
+    assert shown.splitlines()[-1].endswith("updated   Lamp (A1)  price: 17.5 → (empty)")
     assert shown.count("moved: ") == 1
     assert "moved" not in livedata.out("rows", "show", "shop", "A1")
     history = livedata.json("rows", "show", "shop", "A1", "--history")["history"]
@@ -141,13 +141,13 @@ def test_edit_reads_a_value_by_its_column(
 
 def test_edit_prints_before_and_after(livedata: Shell) -> None:
     shown = livedata.out("rows", "edit", "shop", "A1", "price=12", "note=x")
-    assert shown == "A1  price: 10 → 12\nA1  note: (empty) → x\n"
+    assert shown == "Lamp (A1)  price: 10 → 12\nLamp (A1)  note: (empty) → x\n"
     assert "edited by hand; the source says: 10" in livedata.out("rows", "show", "shop", "A1")
 
 
 def test_reset_shows_the_source_s_value_again(livedata: Shell) -> None:
     livedata("rows", "edit", "shop", "A1", "price=12")
-    assert livedata.out("rows", "reset", "shop", "A1", "price") == "A1  price: 12 → 10\n"
+    assert livedata.out("rows", "reset", "shop", "A1", "price") == "Lamp (A1)  price: 12 → 10\n"
     assert "not overridden" in livedata.error("rows", "reset", "shop", "A1", "price")
 
 

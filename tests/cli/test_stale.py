@@ -31,7 +31,7 @@ def test_an_edit_whose_source_has_moved_is_listed(livedata: Shell, store: Store)
     assert (override["rowKey"], override["column"], override["value"]) == ("A1", "price", 12)
     assert (override["sourceThen"], override["sourceNow"], override["agrees"]) == (10, 11, False)
     assert override["sinceRunId"] == moved
-    assert lines(livedata.out(*STALE))[1] == ["A1", "price", "12", "10", "11", "no", moved]
+    assert lines(livedata.out(*STALE))[1] == ["Light", "A1", "price", "12", "10", "11", "no", moved]
 
 
 def test_a_source_that_came_to_agree_is_listed_as_such(livedata: Shell, store: Store) -> None:
@@ -47,7 +47,7 @@ def test_a_value_that_vanished_from_the_source_is_listed(livedata: Shell, store:
     take(store, dataset)
     livedata("rows", "edit", "shop", "A1", "price=12")
     take(store, dataset, shop(None))
-    assert lines(livedata.out(*STALE))[1][2:5] == ["12", "10", "(empty)"]
+    assert lines(livedata.out(*STALE))[1][3:6] == ["12", "10", "(empty)"]
 
 
 def test_an_edit_that_was_made_again_or_whose_source_came_back_is_not_listed(

@@ -119,9 +119,9 @@ def test_a_preview_of_a_dataset_says_what_a_run_would_change_and_writes_nothing(
     shown = trying("preview", "shop")[0]
     assert shown.splitlines()[-4:] == [
         "A Run now would change shop: 1 new, 1 changed, 1 gone; 0 rows as before.",
-        "  changed  1  price: 10 → 9.5",
-        "  new      3  sku: 3, name: Lamp 3, price: 10, stock: (empty)",
-        "  gone     2",
+        "  changed  Lamp 1 (1)  price: 10 → 9.5",
+        "  new      Lamp 3 (3)  sku: 3, name: Lamp 3, price: 10, stock: (empty)",
+        "  gone     Lamp 2 (2)",
     ]
     assert len(trying.livedata.json("runs", "list", "shop")) == 1
     assert len(trying.livedata.json("rows", "list", "shop")) == 2
@@ -357,8 +357,8 @@ def test_unreadable_cells_are_listed_with_their_texts(trying: Trying) -> None:
     trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
     trying.take(dataset)
     heading, line = trying.livedata.out(*list_).splitlines()
-    assert heading.split() == ["row", "column", "type", "read", "as", "page"]
-    assert line.split() == ["1", "price", "number", "call", "us", trying.site.at("/1")]
+    assert heading.split() == ["name", "row", "column", "type", "read", "as", "page"]
+    assert line.split() == ["Lamp", "1", "1", "price", "number", "call", "us", trying.site.at("/1")]
     (row,) = trying.livedata.json(*list_)
     assert row["rowKey"] == "1"
     assert sorted(row["missingReasons"].values()) == ["extraction_failed", "not_found"]

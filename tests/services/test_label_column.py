@@ -15,7 +15,7 @@ from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import datasets, queries
+from livedata.services import datasets, row_names
 from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
@@ -26,6 +26,7 @@ from livedata.services.notices import feeds
 from livedata.services.pages.history import Narrowing, history
 from livedata.services.pages.table import TableQuery, table_page
 from livedata.services.run_view import viewing
+from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
 from tests import made
 from tests.services.conftest import Clock
@@ -54,7 +55,7 @@ def choose(table: Table, column: str, **body: Any) -> Any:
 
 
 def label(table: Table, store: Store | None = None, owner: str = "local") -> str | None:
-    column = queries.label_column(store or table.store, owner, table.id)
+    column = row_names.label_column(store or table.store, owner, table.id)
     return None if column is None else column["name"]
 
 
@@ -145,6 +146,20 @@ def test_the_difference_calls_rows_as_they_are_called_then(table: Table) -> None
     assert [each["row"] for each in told.rows] == ["A1", "B2"]
     told = diff(table.store, "local", table.id, "3", None, "UTC")
     assert [str(each.name) for each in told.named] == ["Lamp III (A1)", "Chair (B2)"]
+
+
+@pytest.mark.parametrize(("column", "then"), [("maker", "maker"), ("later", "title")])
+def test_another_moment_is_named_by_the_same_column_if_it_was_there(
+    table: Table, column: str, then: str
+) -> None:
+    table.take(LAMP)
+    table.add_column("later")
+    table.take({**LAMP, "price": 3})
+    choose(table, column)
+    with snapshot(table.store, "local", table.id, "1") as told:
+        assert told.label == table.fields[then]
+    with snapshot(table.store, "local", table.id) as told:
+        assert told.label == table.fields[column]
 
 
 def test_a_held_run_calls_rows_as_they_would_be_called(table: Table) -> None:

@@ -37,8 +37,8 @@ def diff(ctx: CommandContext, name: str, since: str, until: str | None) -> None:
     if ctx.json:
         print_json(told.rows)
         return
-    if told.rows:
-        print_differences(told.rows)
+    if told.named:
+        print_differences(told.named)
     print_message(_summary(told.rows))
 
 

@@ -12,9 +12,9 @@ from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.warnings import warn_if_low
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import Micros
-from livedata.services import queries
+from livedata.services import queries, row_names
 from livedata.services.fires import Timetable, timetable
 
 
@@ -29,13 +29,14 @@ def show_dataset(ctx: CommandContext, name: str) -> None:
         if ctx.json:
             print_json(dataset)
         else:
-            print_dataset(dataset, timetable(db, dataset_id, ctx.settings.timezone))
+            label = row_names.label_column(db, ctx.owner, dataset_id)
+            print_dataset(dataset, label, timetable(db, dataset_id, ctx.settings.timezone))
         warn_if_low(db, ctx.owner, dataset_id)
 
 
-def print_dataset(dataset: Dataset, fires: Timetable) -> None:
-    """Print the properties of a dataset, and the table of its columns."""
-    print_record(_properties(dataset, fires))
+def print_dataset(dataset: Dataset, label: Column | None, fires: Timetable) -> None:
+    """Print the properties of a dataset, of which `label` names the rows, and its columns."""
+    print_record(_properties(dataset, label, fires))
     print_text("")
     print_table(
         ("column", "type", "label", "kind", "description", "id"),
@@ -54,7 +55,7 @@ def print_dataset(dataset: Dataset, fires: Timetable) -> None:
     )
 
 
-def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
+def _properties(dataset: Dataset, label: Column | None, fires: Timetable) -> dict[str, Value]:
     last_run = dataset["lastRun"]
     return {
         "name": dataset["name"],
@@ -64,6 +65,7 @@ def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
         "schedule": dataset["schedule"],
         **_fires(dataset, fires),
         "rows": dataset["rowCount"],
+        "label column": label["name"] if label else "none: rows are named by their keys",
         "last run": f"{last_run['status']} {format_timestamp(last_run['completedAt'])} "
         f"{last_run['id']}"
         if last_run

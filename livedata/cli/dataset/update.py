@@ -18,7 +18,7 @@ from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
-from livedata.services import datasets, queries
+from livedata.services import datasets, queries, row_names
 from livedata.services.fires import timetable
 
 # On a command line an empty text is more often a variable that is not set than a wish.
@@ -60,6 +60,11 @@ class ColumnChanges(NamedTuple):
     help="Whether the schedule is followed.",
 )
 @click.option("--schedule", metavar="CRON", help="Five fields, in quotes; none removes it.")
+@click.option(
+    "--label-column",
+    metavar="COL",
+    help="The column of text that names rows; none for the first.",
+)
 @click.option("--add-column", metavar="NAME:TYPE", multiple=True, help="A column of your own.")
 @click.option("--label", metavar="COL=TEXT", multiple=True, help="How people see a column.")
 @click.option("--describe", metavar="COL=TEXT", multiple=True, help="What a column means.")
@@ -67,6 +72,7 @@ class ColumnChanges(NamedTuple):
 def update(
     ctx: CommandContext,
     dataset_name: str,
+    label_column: str | None,
     add_column: tuple[str, ...],
     label: tuple[str, ...],
     describe: tuple[str, ...],
@@ -74,11 +80,16 @@ def update(
 ) -> None:
     """Change dataset D: what is not given stays. The last three options may be repeated."""
     # The options by name are properties of the dataset, None if they are not given.
-    update_dataset(ctx, dataset_name, properties, ColumnChanges(add_column, label, describe))
+    columns = ColumnChanges(add_column, label, describe)
+    update_dataset(ctx, dataset_name, properties, columns, label_column)
 
 
 def update_dataset(
-    ctx: CommandContext, name: str, properties: Mapping[str, str | None], columns: ColumnChanges
+    ctx: CommandContext,
+    name: str,
+    properties: Mapping[str, str | None],
+    columns: ColumnChanges,
+    label_column: str | None,
 ) -> None:
     """Change what is given of dataset `name`, and print the dataset."""
     body: dict[str, object] = {key: value for key, value in properties.items() if value is not None}
@@ -90,16 +101,19 @@ def update_dataset(
             # Columns that somebody else changes in between are not overwritten.
             body["expectedSchemaVersion"] = dataset["schemaVersion"]
             body["columns"] = columns.apply(dataset)
-        if not body:
+        if not body and label_column is None:
             raise click.UsageError("Nothing to change: give at least one option.")
         _check(body)
-        request = read(UpdateDataset, body)
-        updated = datasets.update(store, ctx.owner, dataset_id, request, ctx.settings.timezone)
-        fires = timetable(store, dataset_id, ctx.settings.timezone)
+        request = read(UpdateDataset, body) if body else None
+        zone = ctx.settings.timezone
+        label = "" if label_column == "none" else label_column
+        updated = datasets.update(store, ctx.owner, dataset_id, request, zone, label_column=label)
+        fires = timetable(store, dataset_id, zone)
+        named_by = row_names.label_column(store, ctx.owner, dataset_id)
     if ctx.json:
         print_json(updated)
     else:
-        print_dataset(updated, fires)
+        print_dataset(updated, named_by, fires)
 
 
 def _check(body: Mapping[str, object]) -> None:

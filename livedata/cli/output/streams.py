@@ -71,6 +71,11 @@ def paint(text: str, state: str) -> str:
     return click.style(text, fg=_COLOURS[state]) if state in _COLOURS else text
 
 
+def dim(text: str) -> str:
+    """Write `text` so that it stands back behind what it is beside."""
+    return click.style(text, dim=True)
+
+
 def print_painted(text: str) -> None:
     """Print lines with colours to stdout; what a site wrote in them is escaped already."""
     # Not print_text, which writes escape sequences out. click drops colours in a pipe.

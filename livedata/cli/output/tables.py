@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import Struct
 
-from livedata.cli.output.streams import on_terminal, paint, print_message, print_painted, print_text
+from livedata.cli.output.streams import (
+    dim,
+    on_terminal,
+    paint,
+    print_message,
+    print_painted,
+    print_text,
+)
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
@@ -28,13 +35,15 @@ def print_table(
     ids: str = "",
     marked: Collection[tuple[int, int]] = (),
     elsewhere: str = "",
+    beside: str = "",
 ) -> Sequence[str]:
     """Print a table; in a pipe every value is whole. Return the headings without a place.
 
     The column headed `ids` holds ids. On a terminal they are their last group, because lines are
     narrow and commands take the end of an id for the whole. There the cells that are `marked`, by
-    line and column, end with a star; and whoever calls prints the column headed `elsewhere` if it
-    has no place.
+    line and column, end with a star; the column headed `beside`, the second, stands back behind the
+    first, which gives way to it; and whoever calls prints the column headed `elsewhere` if it has
+    no place.
     """
     texts = [[format_value(value) for value in line] for line in lines]
     if not on_terminal():
@@ -46,7 +55,7 @@ def print_table(
             line[position] = _last_group(line[position])
     for number, column in marked:
         texts[number][column] += MARK
-    left_out = _draw(headings, texts)
+    left_out = _draw(headings, texts, beside)
     if told := [heading for heading in left_out if heading != elsewhere]:
         print_message(
             f"Left out for want of room: {', '.join(told)}. A wider terminal, a pipe "
@@ -73,7 +82,7 @@ def _pad(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip(" ")
 
 
-def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Sequence[str]:
+def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]], beside: str) -> Sequence[str]:
     """Print a table of the terminal's width: long texts are cut, the last columns left out.
 
     Return the headings of those.
@@ -94,13 +103,21 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Sequence[s
     ]
     # Characters are not counted: one of Chinese takes two places on a terminal.
     widths = fit_widths(columns, get_terminal_size().columns)
-    status = headings.index("status") if "status" in headings else len(headings)
+    if beside in headings[len(widths) :]:
+        # What commands name a row by is there, though keys that are hardly told apart are wide.
+        return [headings[0], *_draw(headings[1:], [line[1:] for line in lines], "")]
+    status, back = (
+        headings.index(heading) if heading in headings else len(headings)
+        for heading in ("status", beside)
+    )
     top = click.style(_join_cells(_cut(headings, headings, widths)), bold=True)
     drawn = [top, "─" * (sum(widths) + GAP * len(widths[1:]))]
     for line in lines:
         cells = _cut(headings, line, widths)
         if status < len(cells):
             cells[status] = paint(cells[status], line[status])
+        if back < len(cells) and line[back - 1]:
+            cells[back] = dim(cells[back])
         drawn.append(_join_cells(cells))
     # format_value has made the cells safe.
     print_painted("\n".join(drawn))

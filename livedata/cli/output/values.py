@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from livedata.cli.output.streams import on_terminal
+from livedata.cli.output.streams import dim, on_terminal
 from livedata.messages.controls import escape_controls
 from livedata.model.research.settings import DayBudget
+from livedata.model.row_name import RowName
 
 Value = str | int | float | bool | None
 
@@ -30,6 +31,12 @@ def format_inline(value: Value) -> str:
     text = format_value(value) or EMPTY
     # A pipe gets all of it: a program may compare what a person only looks at.
     return text[: LONGEST - 1] + "…" if len(text) > LONGEST and on_terminal() else text
+
+
+def format_name(name: RowName) -> str:
+    """Format what a row is called within a line: the key stands back behind the name."""
+    beside = dim(f"({format_value(name.beside)})") if name.beside else ""
+    return f"{format_value(name.name)} {beside}".rstrip(" ")
 
 
 def format_timestamp(timestamp: str | None) -> str:

@@ -13,15 +13,16 @@ from msgspec.structs import replace
 from livedata.cli.column_input import find_column, split_assignment
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import print_json, print_text
-from livedata.cli.output.values import format_inline
+from livedata.cli.output.streams import print_json, print_painted
+from livedata.cli.output.values import format_inline, format_name
 from livedata.messages.request import format_value, invalid
 from livedata.model.errors import Invalid
 from livedata.model.ids import ID_PATTERN
 from livedata.model.problem import Remedy
 from livedata.model.row import MAX_REQUEST_ID, RowEdit, RowRevision, Scalar
+from livedata.model.row_name import name_row
 from livedata.rules.changes.edits import parse_value
-from livedata.services import queries, rows
+from livedata.services import queries, row_names, rows
 from livedata.store.database.store import Store
 
 
@@ -117,6 +118,7 @@ class _EditedRow:
         self.store, self.owner = store, owner
         self.dataset_id = queries.find_dataset(store, owner, name)
         self.columns = queries.dataset(store, owner, self.dataset_id)["columns"]
+        self.label = row_names.label_field(store, owner, self.dataset_id)
         self.id = queries.find_row(store, owner, self.dataset_id, key)
         self.before = queries.row(store, owner, self.dataset_id, self.id)
 
@@ -158,16 +160,10 @@ def _print_edit(ctx: CommandContext, row: _EditedRow, made: RowRevision) -> None
     if ctx.json:
         print_json(made)
         return
+    called = format_name(name_row(row.before["rowKey"], row.before["data"], row.label))
     for column in row.columns:
         if column["id"] in made["changedFieldIds"]:
             before = format_inline(row.before["data"][column["id"]])
             after = format_inline(made["data"].get(column["id"]))
-            print_text(f"{_called(row)}  {column['name']}: {before} → {after}")
-
-
-def _called(row: _EditedRow) -> str:
-    """The row as a person knows it: the key of an entity is a digest, its name is not."""
-    if row.before["identity"] is None:
-        return row.before["rowKey"]
-    name = next(column["id"] for column in row.columns if column["key"])
-    return format_inline(row.before["data"][name])
+            # The name of the column is no text of a site, and the others are escaped.
+            print_painted(f"{called}  {column['name']}: {before} → {after}")

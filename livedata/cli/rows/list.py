@@ -26,9 +26,10 @@ from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.ids import Micros, RowId
 from livedata.model.problem import Remedy
-from livedata.model.row import Row, RowDetail, RowFilter
+from livedata.model.row import Row, RowDetail, RowFilter, Scalar
+from livedata.model.row_name import RowName, name_row
 from livedata.rules.conditions.parsing import parse_where
-from livedata.services import queries
+from livedata.services import queries, row_names
 from livedata.services.rows import edited_cells
 from livedata.services.rows import stale as stale_edits
 from livedata.services.snapshot import snapshot
@@ -99,7 +100,8 @@ def _list_rows(
         condition = parse_where(where, columns) if where else None
         rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only, condition)
         edited = {} if ctx.json else edited_cells(db, ctx.owner, dataset_id)
-    _print_page(ctx, name, limit, _RowPage(rows, more, columns, edited))
+        label = row_names.label_field(db, ctx.owner, dataset_id)
+    _print_page(ctx, name, limit, _RowPage(rows, more, columns, label, edited))
 
 
 def _list_rows_at(
@@ -112,7 +114,8 @@ def _list_rows_at(
             # As a listing of today: the latest first, those of one Run in the order of the site.
             rows = nlargest(limit + 1, matches, key=itemgetter("updatedAt"))
     print_moment(table.moment)
-    _print_page(ctx, name, limit, _RowPage(rows[:limit], len(rows) > limit, table.columns, {}))
+    more = len(rows) > limit
+    _print_page(ctx, name, limit, _RowPage(rows[:limit], more, table.columns, table.label, {}))
 
 
 def _matches(row: Row, only: RowFilter) -> bool:
@@ -123,16 +126,20 @@ def _matches(row: Row, only: RowFilter) -> bool:
 
 
 class _RowPage(NamedTuple):
-    """The rows of a listing, whether there are more, their columns, and what was edited by hand."""
+    """The rows of a listing, whether there are more, their columns, and what was edited by hand.
+
+    The texts of the field `label` name the rows.
+    """
 
     rows: Sequence[Row]
     more: bool
     columns: Sequence[Column]
+    label: str | None
     edited: Edited
 
 
 def _print_page(ctx: CommandContext, name: str, limit: int, page: _RowPage) -> None:
-    rows, more, columns, edited = page
+    rows, more, columns, label, edited = page
     if ctx.json:
         print_json(rows)
     elif rows:
@@ -140,7 +147,8 @@ def _print_page(ctx: CommandContext, name: str, limit: int, page: _RowPage) -> N
             _print_entities(rows, columns, edited)
         else:
             # The key cells stand in the row key already.
-            _print_rows(rows, [column for column in columns if not column["key"]], edited)
+            others = [column for column in columns if not column["key"]]
+            _print_rows(rows, *_parted(others, label), edited)
         if on_terminal() and any(row["id"] in edited for row in rows):
             show = Subject(ctx.owner).command("rows show", name, "ROW")
             print_message(f"With a star: edited by hand. What the source says below it: {show}")
@@ -157,11 +165,14 @@ def _list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         # All of them, not up to the limit: the last line says how many there are.
         edits = stale_edits(db, ctx.owner, dataset_id)
+        label = row_names.label_column(db, ctx.owner, dataset_id)
+        shown = [each["rowId"] for each in edits[:limit]]
+        names = row_names.called(db, ctx.owner, dataset_id, shown)
     if ctx.json:
         print_json(edits[:limit])
     elif edits:
         headings = ("row", "column", "edited", "source then", "source now", "agrees", "since run")
-        lines = [
+        lines: list[tuple[Value, ...]] = [
             (
                 edit["rowKey"],
                 edit["column"],
@@ -171,11 +182,27 @@ def _list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
             )
             for edit in edits[:limit]
         ]
-        print_table(headings, lines, ids="since run")
+        by_key = {name.key: name for name in names.values()}
+        _print_named(headings, lines, label, by_key, ids="since run")
     else:
         print_message("No cell that was edited by hand has another source value than at its edit.")
     if len(edits) > limit:
         print_message(f"There are {len(edits)}; --limit shows more.")
+
+
+def _print_named(
+    headings: Sequence[str],
+    lines: Sequence[Sequence[Value]],
+    label: Column | None,
+    names: Mapping[str, RowName],
+    ids: str = "",
+) -> None:
+    """Print a table that begins with the keys of rows, with their names before those."""
+    if label is None:
+        print_table(headings, lines, ids=ids)
+        return
+    named = [(_beside_key(str(key), names[str(key)].name), key, *rest) for key, *rest in lines]
+    print_table((label["name"], *headings), named, ids=ids, beside="row")
 
 
 def _print_entities(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) -> None:
@@ -198,11 +225,28 @@ def _print_entities(rows: Sequence[Row], columns: Sequence[Column], edited: Edit
     )
 
 
-def _print_rows(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) -> None:
+def _parted(
+    columns: Sequence[Column], label: str | None
+) -> tuple[Sequence[Column], Sequence[Column]]:
+    """The column that names rows, if there is one, and the others."""
+    named = [column for column in columns if column["id"] == label]
+    return named, [column for column in columns if column["id"] != label]
+
+
+def _print_rows(
+    rows: Sequence[Row], named: Sequence[Column], columns: Sequence[Column], edited: Edited
+) -> None:
+    """Print rows: what names them first, and beside it the key, by which commands name them."""
     print_table(
-        ("row", "status", *(column["name"] for column in columns), "updated"),
+        (
+            *(column["name"] for column in named),
+            *("row", "status"),
+            *(column["name"] for column in columns),
+            "updated",
+        ),
         [
             (
+                *(_beside_key(row["rowKey"], row["data"][column["id"]]) for column in named),
                 row["rowKey"],
                 row["status"],
                 *(row["data"][column["id"]] for column in columns),
@@ -210,8 +254,14 @@ def _print_rows(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) 
             )
             for row in rows
         ],
-        marked=_marked(rows, [None, None, *columns], edited),
+        marked=_marked(rows, [*named, None, None, *columns], edited),
+        beside="row" if named else "",
     )
+
+
+def _beside_key(key: str, name: Scalar) -> Scalar:
+    """What stands before the key of a row, which is not told twice."""
+    return None if name == key else name
 
 
 def _marked(
@@ -238,9 +288,14 @@ def list_unreadable(ctx: CommandContext, name: str, limit: int, only: RowFilter)
         details = [
             queries.row(db, ctx.owner, dataset_id, RowId(ids.raw_id(row["id"]))) for row in rows
         ]
+        label = row_names.label_column(db, ctx.owner, dataset_id)
     if details:
         lines = [line for detail in details for line in _lines(detail, columns)]
-        print_table(("row", "column", "type", "read as", "page"), lines)
+        names = {
+            detail["rowKey"]: name_row(detail["rowKey"], detail["data"], label and label["id"])
+            for detail in details
+        }
+        _print_named(("row", "column", "type", "read as", "page"), lines, label, names)
     else:
         print_message("There is no such cell: all that the Runs found could be read.")
     if more:

@@ -17,7 +17,8 @@ from livedata.model.dataset import Column
 from livedata.model.errors import Damaged
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
-from livedata.services import feed, queries
+from livedata.model.row_name import RowName, name_row
+from livedata.services import feed, queries, row_names
 from livedata.store.database.store import Database
 
 PAGE = 500
@@ -35,19 +36,20 @@ def show_row(ctx: CommandContext, dataset: str, row: str, history: bool) -> None
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         row_id = queries.find_row(db, ctx.owner, dataset_id, row)
         detail = queries.row(db, ctx.owner, dataset_id, row_id)
+        label = row_names.label_field(db, ctx.owner, dataset_id)
         pages = list(_history(db, ctx.owner, dataset_id, row_id)) if history else []
     changes = [change for page in pages for change in page["data"]]
     if ctx.json:
         print_json({**detail, "history": changes} if history else detail)
         return
-    print_record(_properties(detail))
+    print_record(_properties(detail, name_row(detail["rowKey"], detail["data"], label)))
     for column in columns:
         lines = [*_cell_lines(detail, column), *_movement(changes, column)]
         print_text("\n" + "\n".join(lines))
     if history:
         print_text("\nhistory:")
     for page in pages:
-        print_lines(page)
+        print_lines(page, label)
 
 
 def _history(
@@ -76,8 +78,9 @@ def _movement(changes: Sequence[Change], column: Column) -> list[str]:
     return [f"  moved: {sparkline(values)}  {ends}, {len(values)} values since {since}"]
 
 
-def _properties(row: RowDetail) -> dict[str, Value]:
+def _properties(row: RowDetail, name: RowName) -> dict[str, Value]:
     return {
+        **({} if name.name == name.key else {"name": name.name}),
         "row": row["rowKey"],
         "id": row["id"],
         "status": row["status"],

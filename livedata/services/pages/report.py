@@ -12,8 +12,8 @@ from msgspec import Struct
 from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
-from livedata.model.row_name import RowName
-from livedata.services import queries
+from livedata.model.row_name import RowName, name_row
+from livedata.services import queries, row_names
 from livedata.services.pages.developments import Point, has_moved, of_cell
 from livedata.services.pages.history import Narrowing, history, last_ends
 from livedata.store.database.store import Database
@@ -34,7 +34,7 @@ class Development(Struct, frozen=True):
 
 
 class DatasetReport(Struct, frozen=True):
-    """A dataset with its first rows and its last changes; `names` has the name of each changed row.
+    """A dataset with its first rows and its last changes; `names` says what each is called, by id.
 
     `more_rows` and `more_changes` say that there are more. `ends` counts the Runs by their end.
     """
@@ -64,6 +64,8 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         before = told.before
         if before is None:
             break
+    label = row_names.label_field(db, owner, dataset)
+    names |= {row["id"]: name_row(row["rowKey"], row["data"], label) for row in rows}
     moment = format_timestamp(since)
     seen = {row["id"]: row["observedAt"] for row in rows}
     (runs,) = last_ends(db, owner, [dataset], _RUNS)

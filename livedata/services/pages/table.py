@@ -127,7 +127,6 @@ class _Looking:
         self._reader = reader
         self._dataset = dataset
         self._query = query
-        self._name = fields.namer()
         self._searched = query.search.casefold()
         self._by = _sorting(fields, query)
         self._left = _LOOKED_AT
@@ -215,9 +214,8 @@ class _Looking:
         return any(moved_in(self._reader, row.id, edited))
 
     def _holds(self, row: CandidateRow) -> bool:
-        values = row.values
-        called = self._name(row.key, values)
-        shown = (called.name, called.beside, *values)
+        # What names a row is one of its values.
+        shown = row.values if is_digest(row.key) else (row.key, *row.values)
         texts = (words(value).casefold() for value in shown if value is not None)
         return any(self._searched in text for text in texts)
 
@@ -238,7 +236,7 @@ def _sorting(fields: Fields, query: TableQuery) -> Sorting:
             moment = lru_cache(maxsize=256)(ids.format_timestamp)
             return lambda row: moment(row.updated_at)
         case "rowKey":
-            name = fields.namer()
+            name = fields.namer
             return lambda row: (name(row.key, row.values).name if is_digest(row.key) else row.key)[
                 :_LONGEST
             ]

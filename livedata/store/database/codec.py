@@ -106,15 +106,18 @@ class Fields(Struct, frozen=True):
         """Field id -> position."""
         return {field: position for position, field in enumerate(self.ids)}
 
+    @property
+    def label_of(self) -> Callable[[Sequence[Scalar]], Scalar]:
+        """What gives the cell that names a row, among its values by position."""
+        place = len(self.ids) if self.label is None else self.ids.index(self.label)
+        # A row may be older than the last columns.
+        return lambda values: values[place] if place < len(values) else None
+
+    @property
     def namer(self) -> Callable[[str, Sequence[Scalar]], RowName]:
         """What says how the row of a key and of values by position is called."""
-        place = len(self.ids) if self.label is None else self.ids.index(self.label)
-
-        def name(key: str, values: Sequence[Scalar]) -> RowName:
-            # A row may be older than the last columns.
-            return RowName(name_of(values[place]) or key if place < len(values) else key, key)
-
-        return name
+        label_of = self.label_of
+        return lambda key, values: RowName(name_of(label_of(values)) or key, key)
 
     def entry(self, item: int, position: int) -> str:
         """The name of the entry for one cell: the item's number on its page, and the column."""
