@@ -35,9 +35,9 @@ def test_each_dataset_with_changes_has_its_counts_and_its_rows(livedata: Shell, 
     result = livedata("changes", "--all", "--since", since)
     assert result.stdout == (
         "shop: 1 new, 1 changed, 1 gone.\n"
-        "new      D4  sku: D4, title: Rug\n"
-        "changed  A1  price: 10 → 8\n"
-        "gone     C3\n"
+        "new      Rug (D4)  sku: D4, title: Rug\n"
+        "changed  Lamp (A1)  price: 10 → 8\n"
+        "gone     Mug (C3)\n"
     )
     assert result.stderr == "3 rows differ in 1 dataset.\n"
     every = livedata.out("changes", "--all", "--since", LONG_AGO)
