@@ -6,13 +6,13 @@ Only here a command is written for a person.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.installation import install_command
 from livedata.messages.remedies import advice
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from livedata.model.problem import Param, Params, Problem, Remedy
 
     Commands = Mapping[str, Callable[["Subject", Params], str]]
+
 
 SOURCE_FILE: Final = "source.toml"
 DAILY: Final = "0 6 * * *"
@@ -260,3 +261,31 @@ _COMMANDS: Final[Commands] = {
 
 _TO_MEND: Final[Commands] = {"preview": _preview_file}
 """The same if the source is to be mended: a person needs it in a file, and tries that file."""
+
+
+def install_command(extra: str) -> str:
+    """The command that brings an extra of livedata to the Python of this process.
+
+    It names the packages and not ``livedata[EXTRA]``: the folder that livedata came from may be
+    gone, and on an index anybody could have taken the name.
+    """
+    # The Python of this process: another one on the PATH would install it where nobody looks.
+    python = quote(sys.executable)
+    # What uv makes has no pip.
+    pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return " ".join([pip, *map(quote, packages(extra))])
+
+
+def packages(extra: str) -> list[str]:
+    """What an extra asks for, as pip reads it, such as ``playwright<2,>=1.60``."""
+    # Imported here: only who lacks a package pays for it.
+    from importlib.metadata import requires
+
+    from packaging.requirements import Requirement
+
+    asked = []
+    for requirement in map(Requirement, requires("livedata") or ()):
+        marker, requirement.marker = requirement.marker, None
+        if marker is not None and marker.evaluate({"extra": extra}):
+            asked.append(str(requirement))
+    return asked

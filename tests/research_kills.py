@@ -17,7 +17,7 @@ import spiders.worker.researcher  # noqa: F401  (imported once here, forked with
 from livedata.cli import main
 from livedata.services import attempts
 from livedata.services.research import recording
-from livedata.store.research import artifacts, calls
+from livedata.store.research import artifacts, usage
 from livedata.store.research import attempts as stored
 from spiders.research.recorder import StoreRecorder
 from tests.dying import die, in_child
@@ -49,7 +49,7 @@ IN_TRANSACTIONS: Mapping[str, Point] = {
     "what is remembered is written": Point("after", stored, "add"),
     "the step of an answer is written": Point("after", stored, "add_step", "extract", 2),
     "an answer is written": Point("after", artifacts, "add", "extraction.output", 2),
-    "what an answer took is written": Point("after", calls, "add", "extract", 2),
+    "what an answer took is written": Point("after", usage, "add_call", "extract", 2),
     "the end is written": Point("after", attempts, "close"),
 }
 """Where it dies between two statements of one: what that wrote is lost."""

@@ -20,7 +20,6 @@ FLOORS: Mapping[str, str] = {
     "livedata.__main__": "entry",
     "livedata.config": "config",
     "livedata.hints": "hints",
-    "livedata.installation": "installation",
     "livedata.model": "model",
     "livedata.messages": "messages",
     "livedata.formats": "formats",
@@ -77,7 +76,7 @@ FOLDERS = {
         for name in FLOORS
         if name
         not in {
-            *("livedata.__main__", "livedata.config", "livedata.hints", "livedata.installation"),
+            *("livedata.__main__", "livedata.config", "livedata.hints"),
             "livedata.wsgi",
         }
     ),
@@ -97,11 +96,10 @@ BELOW: Mapping[str, set[str]] = {
     "research": _PURE,
     "services": {*_PURE, "formats", "store", "research"},
     "config": _PURE,
-    "installation": set(),
-    "hints": {"model", "messages", "installation"},
+    "hints": {"model", "messages"},
     "python": {*_BELOW_DOORS, "hints"},
     "mcp": {*_BELOW_DOORS, "hints"},
-    "cli": {*_BELOW_DOORS, "hints", "installation", "api", "mcp", "pages", "worker"},
+    "cli": {*_BELOW_DOORS, "hints", "api", "mcp", "pages", "worker"},
     "api": _BELOW_DOORS,
     "pages": {*_BELOW_DOORS, "hints", "api"},
     "worker": _BELOW_DOORS,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from livedata import installation
-from livedata.installation import install_command, packages
+from livedata import hints
+from livedata.hints import install_command, packages
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = ("browser", "metrics", "notify", "postgres", "research")
@@ -36,7 +36,7 @@ def test_the_command_installs_the_packages_of_an_extra_and_no_package_named_live
 
 
 def test_where_there_is_no_pip_it_is_a_command_of_uv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "find_spec", lambda _: None)
+    monkeypatch.setattr(hints, "find_spec", lambda _: None)
     begin = f"uv pip install --python {sys.executable} 'apprise"
     assert install_command("notify").startswith(begin)
 

@@ -214,7 +214,7 @@ def identities(
     if not entities:
         return {}
     # Imported only for research: a listing of selectors is as quick as without it.
-    from livedata.store.research.identities import identities
+    from livedata.store.research.entities import identities
 
     return identities(reader, dataset, entities)
 

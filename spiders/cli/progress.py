@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from typing_extensions import override
 
 from livedata.messages.controls import escape_controls
+from livedata.messages.research import UsageTotal
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
+from livedata.model.run import Phase
 from livedata.services.runs import Queued
 from spiders.worker.running import OnProgress, Stage
 
@@ -20,12 +23,24 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Lines
     from rich.progress import TaskID
 
+    # Runs of selectors do not pay for the import.
     from livedata.model.research.record import ResearchStep
-    from spiders.cli.research_counts import ResearchCounts
 
 PATIENCE = 2.0
 """After so many seconds a line says how long a page takes."""
 LONGEST_NAME = 30
+_WORDS: Mapping[Phase, str] = {
+    "planning": "planning",
+    "configure": "planning",
+    "pin": "planning",
+    "search": "searching",
+    "read": "reading",
+    "extract": "extracting",
+    "validate": "extracting",
+    "preview": "putting rows together",
+    "accept": "putting rows together",
+}
+_ORDER = tuple(_WORDS)
 
 
 @contextmanager
@@ -46,7 +61,7 @@ def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[OnProgres
             elif page is Stage.WAITING:
                 lines.update(task, waiting=True)
             elif page is Stage.STARTING_RESEARCH:
-                lines.update(task, research=_no_counts(), waiting=False)
+                lines.update(task, research=ResearchCounts(), waiting=False)
             else:
                 lines.update(task, visible=False)
 
@@ -102,16 +117,9 @@ def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
 
 def _count_step(lines: Lines, task: TaskID, step: ResearchStep) -> None:
     """Tell the line of a research Run that a step begins or has ended."""
-    counts = lines.tasks[lines.task_ids.index(task)].fields["research"] or _no_counts()
+    counts = lines.tasks[lines.task_ids.index(task)].fields["research"] or ResearchCounts()
     counts.include(step)
     lines.update(task, research=counts, waiting=False)
-
-
-def _no_counts() -> ResearchCounts:
-    # Runs of selectors do not pay for the import.
-    from spiders.cli.research_counts import ResearchCounts
-
-    return ResearchCounts()
 
 
 def _state(
@@ -125,3 +133,47 @@ def _state(
     seconds = time.monotonic() - since
     slow = f"; page {pages + 1} takes {seconds:.0f} s so far" if seconds >= PATIENCE else ""
     return f"{read}{slow}"
+
+
+class ResearchCounts(Struct):
+    """The counts of a Run, from the steps that it is told of as they begin and end."""
+
+    phase: Phase | None = None
+    pages: int = 0
+    windows: int = 0
+    rows: int = 0
+    taken: UsageTotal = field(default_factory=UsageTotal)
+    under_way: dict[str, Phase] = field(default_factory=dict)
+    """The steps that have not ended, by their ids."""
+
+    def include(self, step: ResearchStep) -> None:
+        """Count a step once it has ended."""
+        if step.ended is None:
+            self.under_way[step.id] = step.phase
+        else:
+            self.under_way.pop(step.id, None)
+            self.pages += step.phase == "read" and step.status == "succeeded"
+            self.windows += step.phase == "extract"
+            self.rows += 0 if step.counts is None else step.counts.matched
+            self.taken.include(step.calls)
+        # Pages are read while those before them are extracted, which takes longer.
+        self.phase = max(self.under_way.values(), key=_ORDER.index, default=step.phase)
+
+    @override
+    def __str__(self) -> str:
+        """Such as "extracting: 3 pages, 7 windows, 52 rows, 12,345 tokens, $0.0210"."""
+        if self.phase is None:
+            return "starting"
+        counts = (
+            plural(self.pages, "page"),
+            self._windows(),
+            plural(self.rows, "row"),
+        )
+        return f"{_WORDS[self.phase]}: {', '.join(counts)}, {self.taken}"
+
+    def _windows(self) -> str:
+        """The windows that were answered, of how many if some are not: the first takes seconds."""
+        asked = list(self.under_way.values()).count("extract")
+        if not asked:
+            return plural(self.windows, "window")
+        return f"{self.windows} of {plural(self.windows + asked, 'window')}"

@@ -20,7 +20,7 @@ from livedata.services.pages.developments import Point, of_cell, of_days, of_tab
 from livedata.services.pages.history import Narrowing, earlier_runs, history, last_ends
 from livedata.services.pages.report import report
 from livedata.services.research.days import last_days
-from livedata.store.research import calls
+from livedata.store.research import usage
 from tests import made
 from tests.browsing.world import World
 
@@ -127,7 +127,7 @@ def add_call(store: Store, run: ids.RunId, took: CallUsage, place: Micros) -> No
     """Note a call of a Run as an attempt of it would have."""
     with store.writing() as writer:
         attempt: Any = writer.value("SELECT id FROM research_attempts WHERE run_id = :run", run=run)
-        calls.add(writer, run, attempt, ids.new_id(), "extract", took, place)
+        usage.add_call(writer, run, attempt, ids.new_id(), "extract", took, place)
 
 
 def test_pages_draw_what_developed_with_its_scale(store: Store, alice: Visitor) -> None:

@@ -20,7 +20,7 @@ import pytest
 from pyarrow import parquet
 
 from livedata.formats import xlsx_writer
-from livedata.installation import install_command
+from livedata.hints import install_command
 from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
 

@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model.research.settings import ResearchSettings
 from livedata.services.research import days
-from livedata.store.research.days import note_stop
+from livedata.store.research.usage import note_stop
 from tests.cli.shell import lines
 
 if TYPE_CHECKING:

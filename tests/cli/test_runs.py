@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.installation import install_command
+from livedata.hints import install_command
 from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.model.problem import Problem, Remedy

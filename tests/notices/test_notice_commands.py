@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from livedata.installation import install_command
+from livedata.hints import install_command
 from livedata.model.ids import OwnerName
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy

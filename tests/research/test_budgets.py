@@ -11,7 +11,7 @@ from livedata.model.research.recipe import ResearchLimits
 from livedata.model.run import Run
 from livedata.services import queries
 from livedata.store.database.store import Store
-from livedata.store.research import attempts, calls
+from livedata.store.research import attempts, usage
 from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling
@@ -73,7 +73,7 @@ def spent(store: Store, run: Run) -> dict[str, Any]:
     """What is recorded of a Run: tokens, money, pages that were asked for."""
     key = ids.RunId(ids.raw_id(run["id"]))
     with store.reading() as reader:
-        usages = [call.usage for call in calls.all_of(reader, key)]
+        usages = [call.usage for call in usage.calls_of(reader, key)]
         pages = attempts.pages_asked(reader, key)
     return {
         "tokens": sum((each.input_tokens or 0) + (each.output_tokens or 0) for each in usages),

@@ -7,9 +7,9 @@ import pytest
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
+from livedata.research.replay.replay import as_recorded
 from livedata.rules.diagnosis.research import entities
 from livedata.rules.diagnosis.research.pages import page_outcomes
-from livedata.rules.diagnosis.research.replayed import replayed
 from tests.research.ports import MemoryRecorder, accept
 from tests.research.worlds import World
 from tests.rules.research import run
@@ -21,7 +21,7 @@ def diagnosed(
 ) -> RecordedResearch:
     """The records of a Run of a world, as a replay of it gives them."""
     facts = [fact for step in recorder.steps for fact in step.facts]
-    return replayed(run(), world.recipe, memory, facts, outcome)
+    return as_recorded(run(), world.recipe, memory, facts, outcome)
 
 
 @pytest.mark.parametrize("seed", range(20))

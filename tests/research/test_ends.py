@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livedata.model.ids import RunId, raw_id
-from livedata.store.research import calls
+from livedata.store.research import usage
 from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling
@@ -102,7 +102,7 @@ def test_a_call_that_is_cut_off_counts_at_its_worst(crawling: Crawling, site: Si
         run = crawling.run(made, allow=site.host, during=executors.append)
     assert run["status"] == "failed"
     with crawling.store.reading() as reader:
-        [call] = calls.all_of(reader, RunId(raw_id(run["id"])))
+        [call] = usage.calls_of(reader, RunId(raw_id(run["id"])))
     assert (call.phase, call.usage.model, call.usage.input_tokens) == ("extract", "scripted", None)
     assert (call.usage.most_tokens or 0) > 8_000
 

@@ -15,7 +15,7 @@ from livedata.research.replay.replay import replay
 from livedata.services import accounts, diagnostics
 from livedata.services.research import days
 from livedata.services.research.tapes import tape
-from livedata.store.research import calls
+from livedata.store.research import usage
 from spiders.worker.executor import Executor
 from tests.crawling import Crawling
 from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
@@ -41,7 +41,7 @@ def took(crawling: Crawling, *runs: Run) -> tuple[int, float]:
         usages = [
             call.usage
             for run in runs
-            for call in calls.all_of(reader, ids.RunId(ids.raw_id(run["id"])))
+            for call in usage.calls_of(reader, ids.RunId(ids.raw_id(run["id"])))
             if call.usage.model is not None
         ]
     tokens = [

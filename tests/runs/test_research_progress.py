@@ -9,7 +9,7 @@ import pytest
 from livedata.messages.research import UsageTotal
 from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import ResearchStep, RowCounts
-from spiders.cli.research_counts import ResearchCounts
+from spiders.cli.progress import ResearchCounts
 
 pytestmark = pytest.mark.one_database
 CALL = CallUsage("test", "scripted", 1, 1_000, 234, 0.0123)

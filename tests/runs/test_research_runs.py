@@ -17,7 +17,7 @@ from livedata.model.run import Run
 from livedata.services import diagnostics, queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
-from livedata.store.research import calls
+from livedata.store.research import usage
 from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
@@ -60,7 +60,7 @@ def asked_about(model: ModelServer) -> list[str]:
 
 def usd_of(store: Store, run: Run) -> float:
     with store.reading() as reader:
-        every = calls.all_of(reader, ids.RunId(ids.raw_id(run["id"])))
+        every = usage.calls_of(reader, ids.RunId(ids.raw_id(run["id"])))
     return sum(call.usage.usd or 0 for call in every)
 
 

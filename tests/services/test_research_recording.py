@@ -15,8 +15,9 @@ from livedata.model.research.record import LONGEST_BODY, ResearchFact
 from livedata.services import attempts, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
+from livedata.store import memories
 from livedata.store.database.store import Store
-from livedata.store.research import artifacts, bodies
+from livedata.store.research import artifacts
 from livedata.store.research import attempts as kept
 from tests.services.conftest import Clock
 from tests.services.research_table import (
@@ -65,7 +66,7 @@ def test_the_next_run_knows_rows_with_their_pages_and_who_they_are(table: Resear
     ]
     with table.store.reading() as reader:
         (known,) = kept.all_of(reader, attempt.run)
-        assert bodies.load_memory(reader, table.id, known.memory) == memory
+        assert memories.load(reader, table.id, known.memory) == memory
 
 
 def test_a_step_is_kept_with_its_facts_artifacts_and_calls(table: ResearchTable) -> None:

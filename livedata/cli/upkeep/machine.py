@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from livedata.config import Settings
-from livedata.installation import install_command
+from livedata.hints import install_command
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.providers.readiness import PACKAGES
 

@@ -17,9 +17,7 @@ from typing_extensions import override
 from livedata.model.research.answers import ModelAnswer
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.ports import Model, Prices, Question, Search, prices_of
-from livedata.research.providers.brave import Brave
-from livedata.research.providers.searxng import SearXNG
-from livedata.research.providers.tavily import Tavily
+from livedata.research.providers.searches import Brave, SearXNG, Tavily
 from livedata.research.providers.web_search import SearchProvider, WebSearch
 
 MOST_BYTES = 4 * 1024 * 1024

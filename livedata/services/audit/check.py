@@ -19,7 +19,6 @@ from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named, PlaceJudge, address_problem
-from livedata.services.audit.ledgers import ledger_problems
 from livedata.services.lost_runs import MAX_ATTEMPTS
 from livedata.store import digests, outbox
 from livedata.store.audit import contradictions, observations, streams
@@ -28,7 +27,7 @@ from livedata.store.database.backend import SYMPTOMS, Reader, Row
 from livedata.store.database.codec import unpack_text
 from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
-from livedata.store.research.bodies import digest
+from livedata.store.research.artifacts import body_digest
 
 _KEEPS_AN_OUTPUT = HELD_BY_GUARDS | {"run.credits"}
 """The problems of Runs whose outputs a person may accept."""
@@ -66,7 +65,7 @@ def check_store(db: Database) -> AuditReport:
             judge.look_at_feeds()
             judge.look_at_rows()
             judge.look_at_evidence()
-            judge.problems.extend(ledger_problems(reader))
+            judge.problems.extend(_ledger_problems(reader))
             judge.look_at_uniqueness()
             judge.look_at_outbox()
             judge.look_at_research()
@@ -315,6 +314,35 @@ def research_problems(reader: Reader) -> Iterator[tuple[DatasetId, str]]:
 
 def _is_body_of(key: bytes, body: bytes) -> bool:
     try:
-        return digest(unpack_text(body)) == key
+        return body_digest(unpack_text(body)) == key
     except (zlib.error, ValueError):
         return False
+
+
+def _ledger_problems(reader: Reader) -> Iterator[str]:
+    """The problems of all ledgers and balances, as sentences."""
+    # Entries of one moment have no order. So the balances before all entries, with the last
+    # one, must be the balances after them, with the 0 of the beginning. What one entry leaves the
+    # next one takes: only what is still to match is remembered, however long the ledger is.
+    balances: dict[str, int] = dict(streams.owners(reader))
+    left: Counter[tuple[str, int]] = Counter()
+    for owner, balance in balances.items():
+        _count(left, (owner, 0), 1)
+        _count(left, (owner, balance), -1)
+    for entry in streams.ledger(reader):
+        _count(left, (entry.owner, entry.balance_after), 1)
+        _count(left, (entry.owner, entry.balance_after - entry.credits), -1)
+        for problem in records.ledger_problems(entry):
+            yield f"The ledger of {entry.owner}: the entry {format_uuid(entry.id)} {problem}."
+    for owner, balance in balances.items():
+        if balance < 0:
+            yield f"The owner {owner} has the balance {balance}, below 0."
+    for (owner, amount), count in left.items():
+        if count < 0:
+            yield f"The ledger of {owner} is no running sum: {amount} is not what any entry left."
+
+
+def _count(left: Counter[tuple[str, int]], balance: tuple[str, int], count: int) -> None:
+    left[balance] += count
+    if not left[balance]:
+        del left[balance]

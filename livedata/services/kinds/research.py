@@ -28,8 +28,7 @@ from livedata.rules.diagnosis.steps import trace_step
 from livedata.services.run_view import RunView
 from livedata.store.archived_tables import ARCHIVED_TABLES
 from livedata.store.database.backend import Writer
-from livedata.store.research import attempts, entities
-from livedata.store.research import calls as call_store
+from livedata.store.research import attempts, entities, usage
 
 if TYPE_CHECKING:
     from livedata.rules.changes.guards import Drift
@@ -119,7 +118,7 @@ def keep(writer: Writer, dataset: DatasetId, harvest: Harvest) -> None:
 
 def calls(view: RunView) -> list[CallUsage]:
     """What its calls of models and searches took."""
-    return [call.usage for call in call_store.all_of(view.reader, view.id)]
+    return [call.usage for call in usage.calls_of(view.reader, view.id)]
 
 
 def steps(view: RunView) -> tuple[list[TraceStep], str | None]:

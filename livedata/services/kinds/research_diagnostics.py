@@ -24,10 +24,10 @@ from livedata.rules.diagnosis.research.traces import Fate
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
 from livedata.services.run_view import RunView
-from livedata.store import rows
+from livedata.store import memories, rows
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, bodies, calls
+from livedata.store.research import artifacts, attempts, usage
 from livedata.store.research.attempts import ResearchAttempt
 
 SHORTEST_NAME = 4
@@ -55,7 +55,7 @@ def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
     reader, dataset = view.reader, view.ref
     tried = attempts.all_of(reader, view.id)
     latest = tried[-1] if tried else None
-    known = None if latest is None else bodies.load_memory(reader, dataset.id, latest.memory)
+    known = None if latest is None else memories.load(reader, dataset.id, latest.memory)
     columns = list(view.columns)
     head = view.facts.get("head") if rows_too else None
     return RecordedResearch(
@@ -71,7 +71,7 @@ def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
         discovery=_discovery(reader, view.id, latest),
         known=known or Memory(),
         rows={} if head is None else rows.at_run(reader, dataset.id, dataset.fields, head),
-        calls=[call.usage for call in calls.all_of(reader, view.id)],
+        calls=[call.usage for call in usage.calls_of(reader, view.id)],
     )
 
 

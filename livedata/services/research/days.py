@@ -16,8 +16,8 @@ from livedata.model.research.answers import CallUsage
 from livedata.model.research.settings import DayBudget, ResearchSettings
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.research import calls, days
-from livedata.store.research.days import MICROS, Used
+from livedata.store.research import usage
+from livedata.store.research.usage import MICROS, Used
 
 Exceeded = Literal["token_limit", "cost_limit"]
 WINDOW = 30 * 86_400 * 1_000_000
@@ -36,7 +36,7 @@ class SetAside(Struct, frozen=True):
 def budget(reader: Reader, owner: OwnerName, settings: ResearchSettings) -> DayBudget:
     """The budget of an owner's day, as it stands now."""
     today = _today(reader, settings)
-    used = days.used(reader, owner, today.day)
+    used = usage.used(reader, owner, today.day)
     return _budget(today, used, settings)
 
 
@@ -50,7 +50,7 @@ def of_all(db: Database, settings: ResearchSettings) -> list[tuple[OwnerName, Da
     """The day of each owner who has used some of it, and how many Runs it has stopped."""
     with db.reading() as reader:
         today = _today(reader, settings)
-        used = days.of_all(reader, today.day)
+        used = usage.of_owners(reader, today.day)
     return [(owner, _budget(today, each, settings), each.stopped) for owner, each in used.items()]
 
 
@@ -66,9 +66,9 @@ def set_aside(
     with store.writing() as writer:
         today = _today(writer, settings)
         most_micros = None if most_usd is None else _micros(most_usd)
-        if days.take(writer, owner, today.day, amount, most_tokens, most_micros):
+        if usage.take(writer, owner, today.day, amount, most_tokens, most_micros):
             return SetAside(owner, today.day, tokens, usd)
-        used = days.used(writer, owner, today.day)
+        used = usage.used(writer, owner, today.day)
     is_tokens = most_tokens is not None and used.tokens + tokens > most_tokens
     return "token_limit" if is_tokens else "cost_limit"
 
@@ -77,7 +77,7 @@ def settle(store: Store, kept: SetAside, tokens: int, usd: float) -> None:
     """Let a call have taken what it took, in place of what was set aside for it."""
     amount = Used(tokens - kept.tokens, _micros(usd) - _micros(kept.usd))
     with store.writing() as writer:
-        days.take(writer, kept.owner, kept.day, amount, None, None)
+        usage.take(writer, kept.owner, kept.day, amount, None, None)
 
 
 def _today(reader: Reader, settings: ResearchSettings) -> DayBudget:
@@ -124,7 +124,7 @@ class Day(Struct):
 def last_days(db: Database, owner: OwnerName) -> list[Day]:
     """The days of the last 30 that had a call, the newest first."""
     with db.reading() as reader:
-        made = calls.since(reader, owner, Micros(reader.now() - WINDOW))
+        made = usage.calls_since(reader, owner, Micros(reader.now() - WINDOW))
     return _summed(made)[::-1]
 
 

@@ -16,7 +16,7 @@ from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries
 from livedata.services.diagnostics import artifact_index
 from livedata.store.database.store import Database
-from livedata.store.research import artifacts, calls
+from livedata.store.research import artifacts, usage
 
 OWNER = OwnerName("local")
 
@@ -43,7 +43,7 @@ def measure(db: Database, dataset: str, run: str, gold: Gold) -> Measured:
     """Judge the table as a Run has left it, and sum up what the Run took."""
     table = _Table(db, DatasetId(raw_id(dataset)), RunId(raw_id(run)))
     with db.reading() as reader:
-        took = [call.usage for call in calls.all_of(reader, RunId(raw_id(run)))]
+        took = [call.usage for call in usage.calls_of(reader, RunId(raw_id(run)))]
     asked = [usage for usage in took if usage.model is not None]
     ledger = queries.usage(db, OWNER)["ledger"]
     return Measured(

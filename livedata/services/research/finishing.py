@@ -29,7 +29,7 @@ from livedata.store import rows, runs
 from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.research import attempts as research_attempts
-from livedata.store.research import days
+from livedata.store.research import usage
 
 
 def finish_research(
@@ -56,7 +56,7 @@ def finish_research(
         if research_attempts.has(writer, attempt.id):
             research_attempts.add_step(writer, attempt.dataset, attempt.run, attempt.id, step)
         if "day" in outcome.inputs:
-            days.note_stop(writer, attempt.owner, outcome.inputs["day"])
+            usage.note_stop(writer, attempt.owner, outcome.inputs["day"])
         # The steps of research are kept as they end, and not with the attempt.
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed([]))
         notifying.tell(writer, {attempt.run: end})

@@ -22,12 +22,12 @@ from livedata.model.research.stored import (
 from livedata.model.run import KEPT_FOR
 from livedata.services.attempts import Attempt
 from livedata.services.research import days
-from livedata.store import datasets, known_rows, queue, recipes, runs
+from livedata.store import datasets, memories, queue, recipes, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import LockedDataset
-from livedata.store.research import artifacts, attempts, bodies, calls, entities
+from livedata.store.research import artifacts, attempts, entities, usage
 
 ANSWERS = frozenset({"planning.output", "extraction.output"})
 """The kinds of artifacts that may answer the same question again."""
@@ -52,13 +52,13 @@ def memory(
         datasets.lock_dataset(writer, attempt.dataset)
         known = Memory(
             entities.known(writer, attempt.dataset),
-            known_rows.all_of(writer, attempt.dataset, recipe),
+            memories.known_rows(writer, attempt.dataset, recipe),
             _spent(writer, attempt.run),
             fresh=queue.is_fresh(writer, attempt.run),
             day=days.budget(writer, attempt.owner, settings) if settings.has_day else None,
         )
         now = writer.now()
-        key = bodies.keep_memory(writer, attempt.dataset, known, now)
+        key = memories.keep(writer, attempt.dataset, known, now)
         attempts.add(writer, attempt.run, attempt.id, harness_version, key, now)
     return known
 
@@ -77,8 +77,8 @@ def record(store: Store, attempt: Attempt, step: ResearchStep) -> None:
             artifacts.add(
                 writer, attempt.dataset, attempt.run, attempt.id, step_id, artifact, now, answered
             )
-        for usage in step.calls:
-            calls.add(writer, attempt.run, attempt.id, step_id, step.phase, usage, now)
+        for took in step.calls:
+            usage.add_call(writer, attempt.run, attempt.id, step_id, step.phase, took, now)
 
 
 def recall(
@@ -138,12 +138,11 @@ def _pin(writer: Writer, dataset: LockedDataset, recipe: StoredRecipe, plan: Dec
 
 def _spent(reader: Reader, run: RunId) -> Spent:
     """What the earlier attempts at a Run have used; calls that did not tell, at their worst."""
-    usages = [call.usage for call in calls.all_of(reader, run)]
+    calls = [call.usage for call in usage.calls_of(reader, run)]
     tokens = sum(
-        usage.most_tokens or (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        for usage in usages
+        call.most_tokens or (call.input_tokens or 0) + (call.output_tokens or 0) for call in calls
     )
-    usd = sum(usage.most_usd or usage.usd or 0.0 for usage in usages)
+    usd = sum(call.most_usd or call.usd or 0.0 for call in calls)
     return Spent(attempts.pages_asked(reader, run), tokens, usd)
 
 

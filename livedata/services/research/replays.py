@@ -21,11 +21,10 @@ from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.research.asking.prompts import HARNESS_VERSION
-from livedata.research.replay.replay import OtherHarness, Replayed, difference, replay
+from livedata.research.replay.replay import OtherHarness, Replayed, as_recorded, difference, replay
 from livedata.research.replay.tape import Tape
 from livedata.rules.diagnosis.areas import report as explained
 from livedata.rules.diagnosis.research import areas, entities
-from livedata.rules.diagnosis.research.replayed import replayed
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id of what no store has."""
@@ -92,7 +91,7 @@ def _fact(fact: ResearchFact) -> ReplayedFact:
 
 def _recorded(tape: Tape, replayed_run: Replayed, recipe: ResearchRecipe) -> RecordedResearch:
     """The replay as the records of a Run whose output was accepted."""
-    recorded = replayed(
+    recorded = as_recorded(
         tape.run or _no_run(), recipe, tape.memory, replayed_run.facts, replayed_run.outcome
     )
     return replace(

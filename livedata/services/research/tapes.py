@@ -16,11 +16,11 @@ from livedata.model.research.record import Artifact, ResearchFact, ResearchStep
 from livedata.model.run import KEPT_FOR, ResearchStop, Run
 from livedata.research.replay.tape import FoundRow, Tape
 from livedata.services.kinds import choice as kinds
-from livedata.store import datasets, recipes, rows, runs
+from livedata.store import datasets, memories, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, bodies
+from livedata.store.research import artifacts, attempts
 from livedata.store.research.attempts import ResearchAttempt
 
 _STOPS: dict[str, ResearchStop] = {stop: stop for stop in get_args(ResearchStop)}
@@ -51,7 +51,7 @@ def _tape(
     reader: Reader, dataset: DatasetRef, run: Run, attempt: ResearchAttempt, recipe: ResearchRecipe
 ) -> Tape:
     run_id = RunId(ids.raw_id(run["id"]))
-    known = bodies.load_memory(reader, dataset.id, attempt.memory)
+    known = memories.load(reader, dataset.id, attempt.memory)
     if known is None or attempt.started < reader.now() - KEPT_FOR:
         raise NotFound(
             "What this Run recorded is no longer kept: pages and answers are deleted after 30 "

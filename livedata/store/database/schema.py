@@ -254,7 +254,7 @@ TABLES = (
     DescribedTable(
         name="model_calls",
         key="id",
-        json={"took": "livedata.store.research.calls:USAGE"},
+        json={"took": "livedata.store.research.usage:USAGE"},
         moments=("created_at",),
         research=True,
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from collections.abc import Iterator
 
 from livedata.model.diagnosis.recorded_research import RunArtifact
@@ -19,7 +21,6 @@ from livedata.model.wire import as_uri
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import unpack_text
 from livedata.store.database.statements import insert
-from livedata.store.research import bodies
 
 MOST_LISTED = 200
 """Interface 8: the artifacts in one index."""
@@ -39,6 +40,12 @@ JOIN bodies b ON b.dataset_id = a.dataset_id AND b.hash = a.hash
 WHERE a.dataset_id = :dataset AND a.request_digest = :digest AND a.kind = :kind
 AND a.answered_at >= :since ORDER BY a.answered_at DESC, a.created_at DESC LIMIT 1
 """
+# A body that is used again is young again, and locked: whoever lets go of old ones at the same time
+# looks at its moment once more, and leaves it.
+_KEEP_BODY = """
+INSERT INTO bodies (dataset_id, hash, used_at, body) VALUES (:dataset, :hash, :now, :body)
+ON CONFLICT (dataset_id, hash) DO UPDATE SET used_at = excluded.used_at
+"""
 
 
 def add(
@@ -54,7 +61,7 @@ def add(
     """Keep an artifact; `answered` is when it was given, if it may answer the same again."""
     size = len(artifact.body.encode())
     kept = size <= LONGEST_BODY
-    key = bodies.keep(writer, dataset, artifact.body, now) if kept else bodies.digest(artifact.body)
+    key = keep_body(writer, dataset, artifact.body, now) if kept else body_digest(artifact.body)
     number = writer.value("SELECT coalesce(max(number), 0) FROM artifacts WHERE run_id = :r", r=run)
     writer.execute(
         _ADD,
@@ -115,7 +122,7 @@ def get(
     )
     if row is None:
         return None
-    return _artifact(row, bodies.load(reader, dataset, row[5]) if row[7] else None)
+    return _artifact(row, load_body(reader, dataset, row[5]) if row[7] else None)
 
 
 def recorded(
@@ -168,3 +175,26 @@ def _artifact(row: Row, body: str | None) -> RunArtifact:
         "createdAt": format_timestamp(row[8]),
         "body": body,
     }
+
+
+def body_digest(text: str) -> bytes:
+    """The SHA-256 by which a text is kept."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def keep_body(writer: Writer, dataset: DatasetId, text: str, now: Micros) -> bytes:
+    """Keep a text; its hash."""
+    key = body_digest(text)
+    body = zlib.compress(text.encode(), 9)
+    writer.execute(_KEEP_BODY, dataset=dataset, hash=key, now=now, body=body)
+    return key
+
+
+def load_body(reader: Reader, dataset: DatasetId, key: bytes) -> str | None:
+    """The text of a hash; None if it is kept no more."""
+    body = reader.value(
+        "SELECT body FROM bodies WHERE dataset_id = :dataset AND hash = :hash",
+        dataset=dataset,
+        hash=key,
+    )
+    return None if body is None else unpack_text(body)

@@ -10,7 +10,7 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import codec
-from livedata.store.research import attempts, calls, entities
+from livedata.store.research import attempts, entities, usage
 from livedata.store.tables.columns import (
     archived,
     big,
@@ -107,7 +107,7 @@ class ModelCallRecord(SQLModel, table=True):
     attempt_id: bytes = id_of("research_attempts")
     step_id: bytes = loose_id()
     phase: str = text()
-    took: str = json(calls.USAGE)
+    took: str = json(usage.USAGE)
     created_at: int = moment()
 
 
