@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 from functools import partial
 from heapq import nsmallest
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 
 from livedata.model.ids import DatasetId, OwnerName, RowId
-from livedata.model.row import Change, Row, RowFilter, Scalar
+from livedata.model.row import Change, Row, RowFilter
 from livedata.rules.conditions.clauses import Condition, Shown
 from livedata.rules.conditions.matching import (
     ClauseMatch,
+    Number,
     RevisionState,
     ShownNumbers,
     holds,
@@ -87,20 +87,28 @@ class RevisionMatcher:
         self, reader: Reader, revisions: Iterable[ShownRevision]
     ) -> Iterator[tuple[ShownRevision, list[ClauseMatch]]]:
         """The revisions among these that meet the condition, each with how it does."""
+        condition = self._condition
+        for revision, key in self._with_keys(reader, revisions):
+            state = RevisionState(
+                revision.kind, revision.presence, key, revision.before, revision.after
+            )
+            outdoes = partial(self._outdoes, reader, revision)
+            match = match_revision(condition, state, outdoes)
+            if match is not None:
+                yield revision, match
+
+    def _with_keys(
+        self, reader: Reader, revisions: Iterable[ShownRevision]
+    ) -> Iterator[tuple[ShownRevision, str]]:
+        """Each with the key of its row, if a clause asks for it; else with an empty text."""
+        if not self._condition.asks_for_key:
+            yield from zip(revisions, repeat(""), strict=False)
+            return
         remaining = iter(revisions)
         # Some at a time: a history need not fit into memory.
         while together := list(islice(remaining, _TOGETHER)):
-            asked = {revision.row for revision in together} if self._condition.asks_for_key else ()
-            keys = rows.keys_of(reader, asked)
-            for revision in together:
-                key = keys.get(revision.row, "")
-                state = RevisionState(
-                    revision.kind, revision.presence, key, revision.before, revision.after
-                )
-                outdoes = partial(self._outdoes, reader, revision)
-                match = match_revision(self._condition, state, outdoes)
-                if match is not None:
-                    yield revision, match
+            keys = rows.keys_of(reader, {revision.row for revision in together})
+            yield from ((revision, keys.get(revision.row, "")) for revision in together)
 
     def of_page(self, reader: Reader, changes: Sequence[Change]) -> list[Change]:
         """The changes of a page of the feed that meet the condition."""
@@ -110,27 +118,24 @@ class RevisionMatcher:
         return [change for change in changes if change["sequence"] in sequences]
 
     def _outdoes(
-        self, reader: Reader, revision: ShownRevision, field: str, number: Decimal, low: bool
+        self, reader: Reader, revision: ShownRevision, field: str, number: Number, low: bool
     ) -> bool:
-        start = ShownNumbers(revision.sequence)
-        numbers = self._numbers.setdefault((revision.row, field), start)
+        row, before = revision.row, revision.sequence
+        numbers = self._numbers.get((row, field))
+        if numbers is None:
+            numbers = self._numbers[row, field] = ShownNumbers(before)
         # Most numbers are no record, and a single value that is as low says so, mostly a late one:
         # a history is read from its end, as far as that, and no part of it twice.
         if numbers.are_reached(number, low=low):
             return False
         position = self._positions[field]
-
-        def take(part: list[list[Scalar]]) -> None:
-            numbers.add(values[position] for values in part if position < len(values))
-
-        row, before = revision.row, revision.sequence
-        for _, part in feed.shown_before(reader, row, before, after=numbers.through):
-            take(part)
+        for _, values in feed.shown_before(reader, row, position, before, after=numbers.through):
+            numbers.add(values)
         numbers.through = before - 1
-        older = feed.shown_before(reader, row, numbers.since)
+        older = feed.shown_before(reader, row, position, numbers.since)
         while not numbers.are_reached(number, low=low):
-            numbers.since, part = next(older, (0, []))
-            take(part)
-            if not part:
+            numbers.since, values = next(older, (0, []))
+            numbers.add(values)
+            if not numbers.since:
                 return numbers.are_outdone(number, low=low)
         return False

@@ -43,7 +43,7 @@ WHERE v.dataset_id = :dataset AND v.sequence > :after AND v.sequence <= :through
 ORDER BY v.sequence
 """
 _FIRST_PART = 16
-"""So many revisions of a row are read at first; then twice as many, and so on."""
+"""So many revisions of a row are read at first; then by half as many more, and so on."""
 
 
 class ShownRevision(Struct, frozen=True):
@@ -191,21 +191,18 @@ def shown(
     stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
     changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
     load, field_ids = VALUES.load, fields.ids
-    for sequence, row, kind, presence, mask, run, created_at, *texts in stored:
-        data, was, previous, overrides = texts
+    # Most of what a condition costs is spent here: each name and each copy counts.
+    for sequence, row, kind, presence, mask, run, at, data, was, previous, overrides in stored:
         cells = dict(zip(field_ids, load(data), strict=False))
         changed = changed_by(mask)
         before: Cells | None = None
         if was is not None:
-            before = cells.copy()
-            before.update(zip(changed, load(was), strict=True))
+            before = cells | dict(zip(changed, load(was), strict=True))
         elif previous is not None:
             before = dict(zip(field_ids, load(previous), strict=False))
         edited = load_positions(OVERRIDES, overrides) if overrides else ()
         covers = [field_ids[position] for position in edited] if edited else ()
-        yield ShownRevision(
-            *(sequence, row, kind, presence, changed, before, cells, run, created_at, covers)
-        )
+        yield ShownRevision(sequence, row, kind, presence, changed, before, cells, run, at, covers)
 
 
 def shown_of(change: Change) -> ShownRevision:
@@ -230,14 +227,15 @@ def _changed(field_ids: Sequence[str], mask: int) -> list[str]:
 
 
 def shown_before(
-    reader: Reader, row: RowId, before: int, after: int = 0
-) -> Iterator[tuple[int, list[list[Scalar]]]]:
-    """What a row showed between two sequences while it was there, the latest first, in parts.
+    reader: Reader, row: RowId, position: int, before: int, after: int = 0
+) -> Iterator[tuple[int, list[Scalar]]]:
+    """What a row showed in a field between two sequences while it was there, in parts.
 
-    A part is the sequence where it begins, and the values by position. Parts grow: who stops early
-    has read little, and who reads all of it has asked seldom.
+    The latest first. A part is the sequence where it begins, and the values. Parts grow: who stops
+    early has read little, and who reads all of it has asked seldom.
     """
     limit = _FIRST_PART
+    load = VALUES.load
     while True:
         # By the index of the row: its own history is short beside that of its dataset.
         stored = reader.rows(
@@ -250,10 +248,12 @@ def shown_before(
         )
         if stored:
             before = stored[-1][0]
-            yield before, [VALUES.load(data) for _, data in stored]
+            # A revision may be older than the column.
+            shown = map(load, (data for _, data in stored))
+            yield before, [values[position] for values in shown if position < len(values)]
         if len(stored) < limit:
             return
-        limit *= 2
+        limit += limit // 2
 
 
 def before_last(reader: Reader, row: RowId, count: int) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 import pytest
 
 from livedata.model.row import Scalar
-from livedata.rules.conditions.matching import ShownNumbers, match_revision
+from livedata.rules.conditions.matching import Number, ShownNumbers, match_revision
 from livedata.rules.conditions.parsing import parse_when
 from tests.rules.condition_samples import CLAUSES, SAMPLES
 from tests.rules.condition_witness import witness
@@ -21,7 +20,7 @@ def meets(clauses: list[str], sample: Mapping[str, Any]) -> bool:
     """Whether a revision as the samples have it meets a condition."""
     shown = sample.get("shown", {})
 
-    def outdoes(field: str, number: Decimal, low: bool) -> bool:
+    def outdoes(field: str, number: Number, low: bool) -> bool:
         numbers = ShownNumbers()
         numbers.add(shown.get(field.removeprefix("id-"), ()))
         return numbers.are_outdone(number, low=low)

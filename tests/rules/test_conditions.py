@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from livedata.rules.conditions.clauses import (
     WITHOUT_VALUE,
     Condition,
 )
-from livedata.rules.conditions.matching import RevisionState, match_revision
+from livedata.rules.conditions.matching import Number, RevisionState, match_revision
 from livedata.rules.conditions.parsing import parse_when, parse_where
 
 TYPES: Final[Mapping[str, ColumnType]] = {
@@ -154,7 +153,7 @@ def revision(**changed: Any) -> RevisionState:
     )
 
 
-def _always(_field: str, _number: Decimal, _low: bool) -> bool:
+def _always(_field: str, _number: Number, _low: bool) -> bool:
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, TypeGuard
 
 from msgspec import Struct
 
@@ -21,7 +21,8 @@ from livedata.rules.conditions.clauses import (
 )
 from livedata.rules.conditions.parsing import read_moment
 
-Outdoes = Callable[[str, Decimal, bool], bool]
+Number = int | float
+Outdoes = Callable[[str, Number, bool], bool]
 """Whether a number is lower than all that a row has shown in a field before, or higher than all.
 
 Asked by the id of the field, the number, and whether it is to be lower. False if none was shown.
@@ -142,9 +143,11 @@ def _comparable(clause: StateClause, cell: Scalar) -> Comparable | None:
 
 def as_decimal(cell: Scalar) -> Decimal | None:
     """A number in the decimals that are shown; None if a cell is none."""
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        return None
-    return Decimal(repr(cell))
+    return Decimal(repr(cell)) if _is_number(cell) else None
+
+
+def _is_number(cell: Scalar) -> TypeGuard[Number]:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def _has_changed(clause: ChangeClause, revision: RevisionState, outdoes: Outdoes) -> bool:
@@ -162,14 +165,15 @@ def _has_changed(clause: ChangeClause, revision: RevisionState, outdoes: Outdoes
     # What stood before was shown too.
     if _exceeds(after, before) if low else _exceeds(before, after):
         return False
-    number = as_decimal(after)
-    return number is not None and outdoes(clause.field, number, low)
+    return _is_number(after) and outdoes(clause.field, after, low)
 
 
 def _exceeds(cell: Scalar, other: Scalar) -> bool:
     """Whether a number is higher than another, in the decimals that are shown."""
+    # Numbers of one type have the order of their decimals, which take longer to make.
     if isinstance(cell, float) and isinstance(other, float):
-        # Floats have the order of their decimals, which take longer to make.
+        return cell > other
+    if type(cell) is int and type(other) is int:
         return cell > other
     number, lower = as_decimal(cell), as_decimal(other)
     return number is not None and lower is not None and number > lower
@@ -185,32 +189,31 @@ class ShownNumbers:
     def __init__(self, before: int = 1) -> None:
         self.since = before
         self.through = before - 1
-        self._low: Decimal | None = None
-        self._high: Decimal | None = None
+        self._low: Number | None = None
+        self._high: Number | None = None
 
     def add(self, values: Iterable[Scalar]) -> None:
         """Take values that were shown; what is no number says nothing."""
-        # Numbers of one type have the order of their decimals, which take longer to make.
-        of_type: dict[type, list[Any]] = {int: [], float: []}
+        floats, integers = [], []
         for value in values:
-            if type(value) in of_type:
-                of_type[type(value)].append(value)
-        for numbers in filter(None, of_type.values()):
-            low, high = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
-            self._low = low if self._low is None else min(low, self._low)
-            self._high = high if self._high is None else max(high, self._high)
+            if isinstance(value, float):
+                floats.append(value)
+            elif _is_number(value):
+                integers.append(value)
+        for numbers in filter(None, (floats, integers)):
+            low, high = min(numbers), max(numbers)
+            if self._low is None or _exceeds(self._low, low):
+                self._low = low
+            if self._high is None or _exceeds(high, self._high):
+                self._high = high
 
-    def are_outdone(self, number: Decimal, *, low: bool) -> bool:
+    def are_outdone(self, number: Number, *, low: bool) -> bool:
         """Whether a number is lower than all of them, or higher than all."""
-        if low:
-            return self._low is not None and number < self._low
-        return self._high is not None and number > self._high
+        return _exceeds(self._low, number) if low else _exceeds(number, self._high)
 
-    def are_reached(self, number: Decimal, *, low: bool) -> bool:
+    def are_reached(self, number: Number, *, low: bool) -> bool:
         """Whether one of them is as low as a number, or as high: then no later one matters."""
-        if low:
-            return self._low is not None and number >= self._low
-        return self._high is not None and number <= self._high
+        return self._low is not None and not self.are_outdone(number, low=low)
 
 
 def _differs_enough(clause: ChangeClause, old: Decimal, difference: Decimal) -> bool:
