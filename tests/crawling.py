@@ -18,6 +18,7 @@ from livedata.services import datasets, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.run_report import RunReport
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
@@ -81,7 +82,7 @@ class Crawling:
         timeout: float = LONG,
         how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
-        fresh: bool = False,
+        options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
     ) -> Run:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
         [run] = self.run_together(
@@ -92,7 +93,7 @@ class Crawling:
             timeout=timeout,
             how=how,
             during=during,
-            fresh=fresh,
+            options=options,
         )
         return run
 
@@ -106,13 +107,13 @@ class Crawling:
         timeout: float = LONG,
         how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
-        fresh: bool = False,
+        options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
     ) -> list[Run]:
         """A Run of each dataset, all at one time; `owners` says whose each is."""
         queue = [
             runs.take_up(
                 *(self.store, owner, dataset, queries.dataset(self.store, owner, dataset)["name"]),
-                fresh=fresh,
+                options=options,
             )
             for dataset, owner in owners.items()
         ]

@@ -54,7 +54,8 @@ NOT_DECLARATIVE = Problem("run.not_declarative")
 class Attempt(Struct, frozen=True):
     """One start of a Run: what to execute, and the fence that its writes name.
 
-    `followers` are the addresses of the pages of the last accepted Run, in their order.
+    `followers` are the addresses of the pages of the last accepted Run, in their order;
+    `only_hosts` all that it may read, if not None.
     """
 
     run: RunId
@@ -67,6 +68,7 @@ class Attempt(Struct, frozen=True):
     recipe: Recipe | ResearchRecipe
     site: str
     followers: Sequence[str]
+    only_hosts: frozenset[str] | None = None
 
 
 def begin(store: Store, run: RunId) -> Attempt | None:
@@ -127,6 +129,7 @@ def _start(writer: Writer, run: LockedRun, dataset: LockedDataset) -> Attempt | 
         recipe=recipe,
         site=run.site,
         followers=_followers(writer, ref.id),
+        only_hosts=run.only_hosts,
     )
 
 

@@ -28,6 +28,7 @@ from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
@@ -78,11 +79,15 @@ def enqueue(
 
 
 def take_up(
-    store: Store, owner: OwnerName, dataset: DatasetId, name: str, *, fresh: bool = False
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    name: str,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> Queued:
     """Take the open Run of a dataset if no live process has it, else enqueue a new one.
 
-    A new one is `fresh` if that is asked for: research takes no answer from before it.
+    A new one has these `options`; one that was open keeps those with which it was enqueued.
     Raises RunInProgress if a live process executes it, InsufficientCredits at a balance of 0.
     """
     # First, so that the Run of a process that is gone counts as open and not as executed.
@@ -90,7 +95,7 @@ def take_up(
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
         balance = accounts.lock_owner(writer, owner)
-        return take_up_locked(writer, owner, dataset, name, balance, fresh=fresh)
+        return take_up_locked(writer, owner, dataset, name, balance, options)
 
 
 def take_up_locked(
@@ -99,8 +104,7 @@ def take_up_locked(
     dataset: DatasetId,
     name: str,
     balance: int,
-    *,
-    fresh: bool = False,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> Queued:
     """The same in a transaction that has locked the dataset and its owner, who has a balance."""
     run = queue.open_run(writer, dataset)
@@ -109,7 +113,7 @@ def take_up_locked(
             raise RunInProgress(f"A Run of {name} is in progress in another process.")
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
     _check_funds(owner, balance)
-    return Queued(_add(writer, dataset, fresh=fresh), dataset, name)
+    return Queued(_add(writer, dataset, options=options), dataset, name)
 
 
 def make_fresh(store: Store, run: RunId) -> None:
@@ -229,12 +233,11 @@ def _add(
     writer: Writer,
     dataset: DatasetId,
     idempotency_hash: bytes | None = None,
-    *,
-    fresh: bool = False,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> RunId:
     version, declared = recipes.source(writer, dataset)
     address = kinds.of_source(declared).address(declared)
     # Any site of its own will do for the turn of a Run that need not wait for one.
     site = ids.format_uuid(dataset) if address is None else site_of(address)
     now = writer.now()
-    return queue.add(writer, dataset, version, site, now, idempotency_hash, fresh=fresh)
+    return queue.add(writer, dataset, version, site, now, idempotency_hash, options)

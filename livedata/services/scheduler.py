@@ -26,6 +26,7 @@ from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, queue, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
@@ -60,13 +61,16 @@ def tick(store: Store, zone: str) -> Iterator[Fire]:
 
 
 def claim_due(
-    store: Store, owner: OwnerName, zone: str = "UTC", *, fresh: bool = False
+    store: Store,
+    owner: OwnerName,
+    zone: str = "UTC",
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
     """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
 
     A dataset without a schedule is always due, an active one with a schedule when it fires, and a
-    paused one never. A draft with a schedule is left out. A failure is (name, error). New Runs are
-    `fresh` if that is asked for.
+    paused one never. A draft with a schedule is left out. A failure is (name, error). New Runs have
+    the `options`.
     """
     reap_expired_leases(store)
     with store.reading() as reader:
@@ -78,12 +82,12 @@ def claim_due(
     for dataset in unpaused:
         try:
             if dataset.schedule is None:
-                due.append(runs.take_up(store, owner, dataset.id, dataset.name, fresh=fresh))
+                due.append(runs.take_up(store, owner, dataset.id, dataset.name, options))
             elif dataset.status == "draft":
                 left.append(dataset.name)
             # Most datasets are not due: to ask costs no lock.
             elif _moves(dataset, now, zone):
-                fire = take_fire(store, dataset.id, zone, fresh=fresh)
+                fire = take_fire(store, dataset.id, zone, options)
                 if fire and fire.queued:
                     due.append(fire.queued)
                 elif fire and fire.refusal:
@@ -107,7 +111,12 @@ def replan(store: Store, zone: str) -> None:
 
 
 def take_fire(
-    store: Store, dataset: DatasetId, zone: str, *, executes: bool = True, fresh: bool = False
+    store: Store,
+    dataset: DatasetId,
+    zone: str,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
+    *,
+    executes: bool = True,
 ) -> Fire | None:
     """Take the fire of an active dataset if it is due, and move its schedule on.
 
@@ -132,7 +141,7 @@ def take_fire(
                 schedules.plan(writer, dataset, moment, zone)
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
-            fire = _queue(writer, scheduled, moment, balance, fresh)
+            fire = _queue(writer, scheduled, moment, balance, options)
             if fire.queued and not executes:
                 queue.publish(writer, fire.queued.run)
             return fire
@@ -147,12 +156,14 @@ def _moves(dataset: Scheduled, now: Micros, zone: str) -> bool:
     return moment <= now or noted != (moment, zone)
 
 
-def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int, fresh: bool) -> Fire:
+def _queue(
+    writer: Writer, dataset: Scheduled, moment: Micros, balance: int, options: RunOptions
+) -> Fire:
     """Queue the Run of a fire, or note why it has none of its own."""
     waiting = queue.open_run(writer, dataset.id)
     try:
         owner, name = dataset.owner, dataset.name
-        queued = runs.take_up_locked(writer, owner, dataset.id, name, balance, fresh=fresh)
+        queued = runs.take_up_locked(writer, owner, dataset.id, name, balance, options)
     except RunInProgress as error:
         _skip(writer, dataset, moment, "run_in_progress")
         return Fire(dataset.name, None, error)

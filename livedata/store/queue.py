@@ -19,6 +19,7 @@ _ADD = insert(
     "runs",
     *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
     *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash", "fresh"),
+    "only_hosts",
 )
 
 
@@ -50,6 +51,17 @@ class OpenRun(Struct, frozen=True):
     started: Micros | None
 
 
+class RunOptions(Struct, frozen=True):
+    """How a Run is to be executed, whoever executes it.
+
+    A `fresh` one takes no answer from before it; `only_hosts` are all that it may read (None: all
+    that who executes it may).
+    """
+
+    fresh: bool = False
+    only_hosts: frozenset[str] | None = None
+
+
 class WaitingRun(Struct, frozen=True):
     """A Run that may be started; `isolated` if it fell with others and is to be started apart."""
 
@@ -72,8 +84,7 @@ def add(
     site: str,
     now: Micros,
     idempotency_hash: bytes | None = None,
-    *,
-    fresh: bool = False,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> RunId:
     """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one.
 
@@ -97,7 +108,8 @@ def add(
         gone_rows=0,
         queued_at=now,
         idempotency_hash=idempotency_hash,
-        fresh=fresh,
+        fresh=options.fresh,
+        only_hosts=None if options.only_hosts is None else ",".join(sorted(options.only_hosts)),
     )
     return run
 

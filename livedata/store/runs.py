@@ -35,7 +35,8 @@ OF_OWNER = " FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = 
 _SELECT = f"SELECT {RUN} {OF_OWNER}"
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCK = """
-SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
+SELECT id, dataset_id, status, recipe_version, site, fence, only_hosts FROM runs WHERE id = :run
+AND EXISTS (
     SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
 """
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
@@ -67,6 +68,12 @@ class LockedRun(Struct, frozen=True):
     recipe_version: int
     site: str
     fence: int
+    hosts: str | None
+
+    @property
+    def only_hosts(self) -> frozenset[str] | None:
+        """All hosts that it may read; None if it names none."""
+        return None if self.hosts is None else frozenset(self.hosts.split(","))
 
 
 class RecordedAttempt(Struct, frozen=True):

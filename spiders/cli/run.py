@@ -38,6 +38,7 @@ from livedata.services.retention import forget_old
 from livedata.services.run_report import RunReport
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
@@ -89,7 +90,9 @@ def run_datasets(
     fetching = fetch_config(ctx.settings)
     with ctx.writing() as store:
         codes: list[int] = []
-        queue = _queue(ctx, store, datasets, everything, fresh, codes)
+        # Whoever executes them in the end: this process may be gone before they have begun.
+        options = RunOptions(fresh, fetching.targets.only)
+        queue = _queue(ctx, store, datasets, everything, options, codes)
         _take_up(store, queue, fresh)
         failed, engine = _execute(ctx, store, queue, fetching) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
@@ -172,13 +175,13 @@ def _queue(
     store: Store,
     names: Sequence[str],
     everything: bool,
-    fresh: bool,
+    options: RunOptions,
     codes: list[int],
 ) -> list[Queued]:
     """The Runs to execute; what cannot be run is said at once, and its exit code noted."""
     owner = ctx.owner
     if not names and not everything:
-        return _due(store, owner, ctx.settings.timezone, fresh, codes)
+        return _due(store, owner, ctx.settings.timezone, options, codes)
     if everything:
         with store.reading() as reader:
             wanted = runs.all_unpaused(reader, owner)
@@ -191,15 +194,17 @@ def _queue(
     queue = []
     for key, name in wanted:
         try:
-            queue.append(runs.take_up(store, owner, key, name, fresh=fresh))
+            queue.append(runs.take_up(store, owner, key, name, options))
         except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
-def _due(store: Store, owner: str, zone: str, fresh: bool, codes: list[int]) -> list[Queued]:
-    queue, left, refused = scheduler.claim_due(store, owner, zone, fresh=fresh)
+def _due(
+    store: Store, owner: str, zone: str, options: RunOptions, codes: list[int]
+) -> list[Queued]:
+    queue, left, refused = scheduler.claim_due(store, owner, zone, options)
     for name in left:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "

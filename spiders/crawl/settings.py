@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 from scrapy.settings import BaseSettings, Settings
 from typing_extensions import override
 
@@ -54,6 +55,12 @@ class FetchConfig(Struct, frozen=True):
     look_ahead: int = 2
     proxy: Proxy | None = None
     browser: str = ""
+
+    def narrowed(self, only_hosts: frozenset[str] | None) -> FetchConfig:
+        """The same for a Run that may read only some hosts, if it names them."""
+        if only_hosts is None:
+            return self
+        return replace(self, targets=self.targets.narrowed(only_hosts))
 
 
 def fetch_config(settings: config.Settings) -> FetchConfig:

@@ -196,7 +196,7 @@ class Executor(Struct):
     async def _crawl(self, queued: Queued, running: Running, places: asyncio.Semaphore) -> None:
         job = CrawlJob(
             Recipe.of(running.attempt.recipe),
-            self.fetching,
+            self.fetching.narrowed(running.attempt.only_hosts),
             running.attempt.followers,
             running.cancel,
             on_page=lambda page: self._read(queued, running, page),
@@ -218,7 +218,8 @@ class Executor(Struct):
         from livedata.services.research.finishing import finish_research
         from spiders.worker.researcher import Researcher
 
-        researcher = Researcher(self.store, self.engine, self.fetching, self.research, self.ask)
+        fetching = self.fetching.narrowed(running.attempt.only_hosts)
+        researcher = Researcher(self.store, self.engine, fetching, self.research, self.ask)
         attempt, outcome = await researcher.execute(
             running.attempt,
             running.cancel,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv6Address
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from livedata.messages.request import predicate
 from livedata.model.errors import Invalid
@@ -267,6 +269,21 @@ def test_with_only_hosts_no_other_is_permitted_public_or_allowed() -> None:
     assert not targets.permits("www.shop.example", 443, "93.184.216.34")
     # To be among them lets no private address through.
     assert not targets.permits("shop.example", 443, "10.0.0.9")
+
+
+_HOSTS = st.frozensets(st.sampled_from(["a.test", "a.test:81", "b.test", "b.test:80", "[::1]:80"]))
+
+
+@given(st.none() | _HOSTS, st.none() | _HOSTS)
+def test_a_narrowed_policy_covers_what_both_cover(
+    only: frozenset[str] | None, more: frozenset[str] | None
+) -> None:
+    ours, theirs = TargetPolicy(only=only), TargetPolicy(only=more)
+    narrowed = ours.narrowed(more)
+    for host in ("a.test", "b.test", "[::1]", "c.test"):
+        for port in (80, 81):
+            both = ours.covers(host, port) and theirs.covers(host, port)
+            assert narrowed.covers(host, port) == both
 
 
 @pytest.mark.parametrize(

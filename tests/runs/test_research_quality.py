@@ -21,6 +21,7 @@ from livedata.model.run import Run
 from livedata.services import feed, queries
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.research.evaluation import Measured, measure
+from livedata.store.queue import RunOptions
 from tests.crawling import Crawling
 from tests.makers import scripted
 from tests.research.careful_reader import CarefulReader
@@ -64,7 +65,9 @@ class Asker:
                 search="searxng",
                 search_url=self.search.base_url,
             )
-            run = self.crawling.run(self.dataset, allow=self.site.host, fresh=True)
+            run = self.crawling.run(
+                self.dataset, allow=self.site.host, options=RunOptions(fresh=True)
+            )
         assert run["status"] == "succeeded", run["error"]
         return run
 

@@ -17,6 +17,7 @@ from livedata.model.run import Run
 from livedata.services import diagnostics, queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 from livedata.store.research import usage
 from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
@@ -135,7 +136,7 @@ def test_a_second_run_of_unchanged_pages_asks_nothing_and_writes_nothing(
     site.page("/b", makers_page(SECOND, "More makers"))
     crawling.run(made, allow=site.host)
     assert asked_about(model) == ["rows More makers"]
-    crawling.run(made, allow=site.host, fresh=True)
+    crawling.run(made, allow=site.host, options=RunOptions(fresh=True))
     assert len(model.asked) == 3
 
 

@@ -38,6 +38,7 @@ from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.services.research.finishing import finish_research
 from livedata.store.database.store import Store
+from livedata.store.queue import RunOptions
 
 HARNESS = "research-1/p:00000000"
 PLAN: DeclaredPlan = {
@@ -101,7 +102,7 @@ class ResearchTable:
     def begin(self, *, fresh: bool = False) -> Attempt:
         """A Run that is queued and started."""
         name = self.dataset["name"]
-        queued = runs.take_up(self.store, self.owner, self.id, name, fresh=fresh)
+        queued = runs.take_up(self.store, self.owner, self.id, name, RunOptions(fresh))
         return self.begin_again(queued.run)
 
     def begin_again(self, run: RunId) -> Attempt:

@@ -22,6 +22,7 @@ from livedata.services.fires import next_fires, timetable
 from livedata.store import queue
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
+from livedata.store.queue import RunOptions
 from tests.cli.shell import Shell
 from tests.made import make_dataset, meet_owner, take
 from tests.notices.conftest import add_notice, told
@@ -133,7 +134,7 @@ def test_what_is_due_is_queued_fresh_if_that_is_asked_for(
     scheduled(store, DAILY)
     make_dataset(store, name="unscheduled")
     set_time(NOON)
-    due, _, _ = scheduler.claim_due(store, "local", fresh=fresh)
+    due, _, _ = scheduler.claim_due(store, "local", options=RunOptions(fresh))
     with store.reading() as reader:
         assert [queue.is_fresh(reader, queued.run) for queued in due] == [fresh, fresh]
 

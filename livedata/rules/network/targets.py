@@ -107,21 +107,20 @@ def literal_address(host: str) -> str | None:
 class TargetPolicy(Struct, frozen=True):
     """The rule which addresses may be dialled: public ones, and those in ``LIVEDATA_ALLOW_HOSTS``.
 
-    With `only` none but those of these hosts are, public or not. Both hold "host" (any port) and
-    "host:port", in lower case, IPv6 in brackets.
+    With `only` none but those of these hosts are, public or not; None means all. Both hold "host"
+    (any port) and "host:port", in lower case, IPv6 in brackets.
     """
 
     allow: frozenset[str] = frozenset()
-    only: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
 
     @classmethod
     def parse(cls, allow: str, only: str = "") -> TargetPolicy:
         """The policy for lists of hosts with commas between; raises Invalid for a wrong entry."""
         hosts = entries(only, "LIVEDATA_ONLY_HOSTS holds")
-        # None would mean all.
         if only.strip() and not hosts:
             raise Invalid("LIVEDATA_ONLY_HOSTS names no host; write such as shop.example.")
-        return cls(entries(allow, "LIVEDATA_ALLOW_HOSTS holds"), hosts)
+        return cls(entries(allow, "LIVEDATA_ALLOW_HOSTS holds"), hosts or None)
 
     def is_allowlisted(self, host: str, port: int) -> bool:
         """Whether the operator allowed `host` at `port`."""
@@ -129,12 +128,19 @@ class TargetPolicy(Struct, frozen=True):
 
     def covers(self, host: str, port: int) -> bool:
         """Whether `host` is among those that may be read, at whatever address it is."""
-        return not self.only or _is_among(host, port, self.only)
+        return self.only is None or _is_among(host, port, self.only)
 
     def permits(self, host: str, port: int, address: str) -> bool:
         """Whether a connection to `address` is allowed, if `host` resolved to it."""
         allowed = is_public(address) or self.is_allowlisted(host, port)
         return allowed and self.covers(host, port)
+
+    def narrowed(self, only: frozenset[str] | None) -> TargetPolicy:
+        """The same policy where none but the hosts of `only` may be read, if it names them."""
+        if only is None or self.only is None:
+            return TargetPolicy(self.allow, self.only if only is None else only)
+        both = {entry for entry in only if _holds(self.only, entry)}
+        return TargetPolicy(self.allow, frozenset(both | {e for e in self.only if _holds(only, e)}))
 
 
 def entries(text: str, holder: str) -> frozenset[str]:
@@ -143,6 +149,12 @@ def entries(text: str, holder: str) -> frozenset[str]:
     Raises Invalid for what is not a host or host:port; `holder` begins that sentence.
     """
     return frozenset(_entry(part.strip(), holder) for part in text.split(",") if part.strip())
+
+
+def _holds(hosts: frozenset[str], entry: str) -> bool:
+    """Whether hosts hold all that an entry names: "host" holds "host:port"."""
+    match = _ENTRY.fullmatch(entry)
+    return entry in hosts or (match is not None and match[1] in hosts)
 
 
 def _is_among(host: str, port: int, named: frozenset[str]) -> bool:

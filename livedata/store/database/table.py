@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0024"
+VERSION = "0025"
 """The newest migration."""
 
 

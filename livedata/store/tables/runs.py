@@ -83,6 +83,7 @@ class RunRecord(SQLModel, table=True):
     imported_at: int | None = moment()  # executed in another store
     fresh: bool | None  # if true, research takes no answer from before
     cancel_asked_at: int | None = moment()  # while it runs: whoever executes it is to end it
+    only_hosts: str | None = text()  # with commas between: no other may be read; None means all
 
 
 class AttemptRecord(SQLModel, table=True):

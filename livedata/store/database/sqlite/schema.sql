@@ -150,6 +150,7 @@ CREATE TABLE runs (
 	imported_at BIGINT,
 	fresh BOOLEAN,
 	cancel_asked_at BIGINT,
+	only_hosts TEXT,
 	CONSTRAINT pk_runs PRIMARY KEY (id),
 	CONSTRAINT fk_runs_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
