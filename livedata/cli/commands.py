@@ -15,9 +15,9 @@ Table: TypeAlias = "Mapping[str, tuple[str, str | Table]]"
 _DATASET: Table = {
     "create": (
         "Create a dataset from the declaration in SOURCE, a .toml or .json file.",
-        "livedata.cli.dataset.create:create_dataset",
+        "livedata.cli.dataset.declaration:create_dataset",
     ),
-    "list": ("List datasets, newest first.", "livedata.cli.dataset.list:list_datasets"),
+    "list": ("List datasets, newest first.", "livedata.cli.dataset.show:list_datasets"),
     "show": (
         "Show dataset D: its state, its columns and its last Run.",
         "livedata.cli.dataset.show:show_dataset",
@@ -29,11 +29,11 @@ _DATASET: Table = {
     ),
     "source": (
         "Print what dataset D was declared with, as TOML that create reads back.",
-        "livedata.cli.dataset.source:print_source",
+        "livedata.cli.dataset.declaration:print_source",
     ),
     "revise": (
         "Give dataset D a new recipe: a dead selector is mended, rows and history stay.",
-        "livedata.cli.dataset.revise:revise_dataset",
+        "livedata.cli.dataset.declaration:revise_dataset",
     ),
     "suggest": (
         "Propose a source for dataset D, whose page has changed.",
@@ -81,7 +81,7 @@ _RESEARCH: Table = {
     ),
     "export": (
         "Write Run R, or the last Run of dataset R, as a tape.",
-        "livedata.cli.research.export:export_tape",
+        "livedata.cli.research.replay:export_tape",
     ),
 }
 
@@ -100,19 +100,19 @@ _RUNS: Table = {
     ),
     "trace": (
         "Show what Run R, or the last Run of dataset R, did step by step, and how long that took.",
-        "livedata.cli.runs.trace:show_trace",
+        "livedata.cli.runs.recorded:show_trace",
     ),
     "artifacts": (
         "List what was recorded while Run R, or the last Run of dataset R, was made.",
-        "livedata.cli.runs.artifacts:print_artifacts",
+        "livedata.cli.runs.recorded:print_artifacts",
     ),
     "accept": (
         "Accept the output of held Run R as it stands; it is charged as any accepted Run.",
-        "livedata.cli.runs.accept:accept_run",
+        "livedata.cli.runs.decision:accept_run",
     ),
     "cancel": (
         "Cancel Run R, or the open Run of dataset R, wherever it is executed: nothing is written.",
-        "livedata.cli.runs.cancel:cancel_run",
+        "livedata.cli.runs.decision:cancel_run",
     ),
 }
 
@@ -138,57 +138,57 @@ _ROWS: Table = {
 _SHARE: Table = {
     "add": (
         "Print a new address of the table of dataset D, for spreadsheets and programs.",
-        "livedata.cli.accounts.shares:add_share",
+        "livedata.cli.addresses:add_share",
     ),
     "list": (
         "List the addresses of tables, or of dataset D, without what opens them.",
-        "livedata.cli.accounts.shares:list_shares",
+        "livedata.cli.addresses:list_shares",
     ),
     "revoke": (
         "End the address of a table at once, named by its id or the beginning or end of it.",
-        "livedata.cli.accounts.shares:revoke_share",
+        "livedata.cli.addresses:revoke_share",
     ),
 }
 
 _NOTICE: Table = {
-    "add": ("Add a notice: whom to tell, and of what.", "livedata.cli.notices.add:add"),
+    "add": ("Add a notice: whom to tell, and of what.", "livedata.cli.add_notice:add"),
     "list": (
         "List the notices, without secrets and passwords.",
-        "livedata.cli.notices.list:list_notices",
+        "livedata.cli.notices:list_notices",
     ),
     "test": (
         "Deliver a message now that says it is a test.",
-        "livedata.cli.notices.test:test_notice",
+        "livedata.cli.notices:test_notice",
     ),
     "try": (
         "List what a notice would have told, and tell nobody.",
-        "livedata.cli.notices.try_notice:try_notice",
+        "livedata.cli.notices:try_notice",
     ),
     "remove": (
         "Remove a notice, with what still waits to be delivered.",
-        "livedata.cli.notices.remove:remove_notice",
+        "livedata.cli.notices:remove_notice",
     ),
 }
 
 _KEY: Table = {
     "create": (
         "Make a key for an owner; this is the only time that it is shown.",
-        "livedata.cli.accounts.keys:create_key",
+        "livedata.cli.accounts:create_key",
     ),
     "list": (
         "List the keys of everyone, or of --owner, without their secrets.",
-        "livedata.cli.accounts.keys:list_keys",
+        "livedata.cli.accounts:list_keys",
     ),
     "revoke": (
         "End a key at once, named by its id or the beginning or end of it.",
-        "livedata.cli.accounts.keys:revoke_key",
+        "livedata.cli.accounts:revoke_key",
     ),
 }
 
 _CREDITS: Table = {
     "grant": (
         "Add N credits; a negative N takes some away.",
-        "livedata.cli.accounts.credits:grant_credits",
+        "livedata.cli.accounts:grant_credits",
     ),
 }
 
@@ -218,20 +218,20 @@ COMMANDS: Table = {
     "notice": ("Be told of changes and of trouble.", _NOTICE),
     "feed": (
         "Print the address of a feed of a dataset's changes.",
-        "livedata.cli.notices.feed:feed",
+        "livedata.cli.addresses:feed",
     ),
     "share": ("Share tables at addresses, for spreadsheets and programs.", _SHARE),
     "key": ("Create, list and revoke API keys.", _KEY),
     "credits": ("Grant credits.", _CREDITS),
     "usage": (
         "Show the balance and the ledger of the last 30 days.",
-        "livedata.cli.accounts.usage:show_usage",
+        "livedata.cli.accounts:show_usage",
     ),
-    "backup": ("Copy the whole store into one file.", "livedata.cli.upkeep.backup:back_up"),
-    "check": ("Judge the store, and say what is wrong.", "livedata.cli.upkeep.check:check_store"),
+    "backup": ("Copy the whole store into one file.", "livedata.cli.upkeep:back_up"),
+    "check": ("Judge the store, and say what is wrong.", "livedata.cli.upkeep:check_store"),
     "doctor": (
         "Say how the whole is doing, and what needs you.",
-        "livedata.cli.upkeep.doctor:report_state",
+        "livedata.cli.doctor:report_state",
     ),
-    "prune": ("Delete what is old.", "livedata.cli.upkeep.prune:prune_store"),
+    "prune": ("Delete what is old.", "livedata.cli.upkeep:prune_store"),
 }

@@ -11,7 +11,7 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.suggestion import print_suggestion
+from livedata.cli.runs.explain import print_suggestion
 from livedata.cli.source.source_file import not_ready
 from livedata.cli.source.template import refuse_existing, write_new
 from livedata.extraction.lists.mending import Unmended

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.cli.upkeep import machine
-from livedata.cli.upkeep.machine import file_system
+from livedata.cli import machine
+from livedata.cli.machine import file_system
 from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.model.ids import Micros

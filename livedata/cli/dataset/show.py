@@ -1,21 +1,67 @@
-"""``dataset show``: the state and the columns of a dataset."""
+"""``dataset list`` and ``show``: a line per dataset, and the state and the columns of one."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import click
 
 from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.context import CommandContext, common_options, limit_option
+from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_timestamp
-from livedata.cli.warnings import warn_if_low
+from livedata.cli.warnings import warn_if_low, warn_of_skipped
+from livedata.hints import Subject, hint
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
-from livedata.model.ids import Micros
+from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
+from livedata.model.problem import Remedy
 from livedata.services import queries, row_names
-from livedata.services.fires import Timetable, timetable
+from livedata.services.fires import Timetable, next_fires, timetable
+
+
+@click.command("list")
+@limit_option(20, 100, "datasets")
+@common_options
+def list_datasets(ctx: CommandContext, limit: int) -> None:
+    """List datasets, newest first."""
+    with ctx.at_one_moment() as db:
+        # One more than asked for tells whether there are more.
+        datasets = queries.datasets(db, ctx.owner, limit + 1)
+        next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
+        if not ctx.json:
+            warn_of_skipped(db, ctx.owner)
+    more, datasets = len(datasets) > limit, datasets[:limit]
+    if ctx.json:
+        print_json(datasets)
+    elif not datasets:
+        make = hint(Remedy("init"), Subject(ctx.owner))
+        print_message(f"There is no dataset yet. {make}")
+    else:
+        print_table(
+            ("name", "status", "schedule", "rows", "last run", "ended", "next run", "id"),
+            [_line(dataset, next_runs) for dataset in datasets],
+            ids="id",
+        )
+    if more:
+        print_message(f"There are more than {limit}; --limit shows more.")
+
+
+def _line(dataset: Dataset, next_runs: Mapping[DatasetId, Micros]) -> tuple[Value, ...]:
+    last_run = dataset["lastRun"]
+    next_run = next_runs.get(DatasetId(raw_id(dataset["id"])))
+    return (
+        dataset["name"],
+        dataset["status"],
+        dataset["schedule"],
+        dataset["rowCount"],
+        last_run["status"] if last_run else None,
+        format_timestamp(last_run["completedAt"] if last_run else None),
+        format_timestamp(format_optional_timestamp(next_run)),
+        dataset["id"],
+    )
 
 
 @click.command("show")

@@ -1,4 +1,4 @@
-"""``research replay``: a Run once more, from what it recorded."""
+"""``research export`` and ``replay``: a Run once more, from what it recorded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,49 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_table
+from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.messages.templates import plural
 from livedata.model.errors import BadRequest, NotFound
-from livedata.research.replay.tape import BadTape, Tape, load
+from livedata.research.replay.tape import BadTape, Tape, dump, load
 from livedata.services import queries
 from livedata.services.research import replays, tapes
 
 if TYPE_CHECKING:
-    from livedata.cli.context import CommandContext
     from livedata.model.diagnosis.replayed import (
         ChangedRow,
         ReplayDiff,
         ReplayReport,
     )
+
+
+@click.command("export")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
+@click.option(
+    "-o",
+    "--output",
+    metavar="TAPE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@common_options
+def export_tape(ctx: CommandContext, run: str, output: Path, force: bool) -> None:
+    """Write Run R, or the last Run of dataset R, as a tape.
+
+    A tape is a file of JSON lines: the plan, what was known before, every page and answer. It can
+    be replayed on any machine, and is kept for as long as you keep it.
+    """
+    check_output(output, force=force)
+    with ctx.at_one_moment() as db:
+        tape = tapes.tape(db, ctx.owner, queries.find_run(db, ctx.owner, run))
+    with whole_file(output) as file:
+        written = file.write_bytes(b"".join(dump(tape)))
+    artifacts = len(tape.artifacts)
+    if ctx.json:
+        print_json({"file": str(output), "artifacts": artifacts, "bytes": written})
+    else:
+        print_text(f"Wrote {output}: {plural(artifacts, 'artifact')}, {written:,} bytes.")
 
 
 @click.command("replay")

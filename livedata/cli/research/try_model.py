@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.model_trial import outcome_in_words
+from livedata.cli.machine import outcome_in_words
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.source_file import read_declaration

@@ -10,13 +10,13 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.diagnosis import diagnose_run
 from livedata.cli.runs.list import format_so_far
 from livedata.hints import Subject, hint, hints
 from livedata.messages.controls import escape_controls
 from livedata.messages.findings import finding_sentence, odd_sentences
+from livedata.messages.list_doubts import known_records
 from livedata.messages.render import entry, sentence
 from livedata.messages.research_findings import fact_meaning
 from livedata.messages.templates import plural
@@ -25,6 +25,7 @@ from livedata.model.diagnosis.explanation import (
     Explanation,
     FailedPage,
     RunExplanation,
+    Suggestion,
     cause_code,
 )
 from livedata.model.errors import LivedataError, NotFound
@@ -281,3 +282,17 @@ def _named(entities: Sequence[SummaryEntity]) -> str:
 def _lost(entity: SummaryEntity) -> tuple[str, str, str | None]:
     why = " ".join(fact_meaning(code) for code in entity["failureCodes"])
     return entity["entity"], entity["outcome"], why or None
+
+
+def print_suggestion(suggestion: Suggestion, page: str) -> None:
+    """Print how many known rows `page` shows, and each selector with what would replace it."""
+    replaced = suggestion["replaced"]
+    text = f"{page} has {known_records(suggestion)}."
+    print_text(f"{text} This reads them:" if replaced else text)
+    if replaced:
+        lines = [[each["target"], each["before"], each["after"]] for each in replaced]
+        print_table(["what", "before", "now"], lines)
+    for lost in suggestion["lost"]:
+        print_text(
+            f"Not found on the page: {escape_controls(lost)}; its selector is left as it is."
+        )

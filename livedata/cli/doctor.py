@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from livedata import __version__
+from livedata.cli import machine
 from livedata.cli.context import CommandContext, store_options
-from livedata.cli.model_trial import ask_model
+from livedata.cli.machine import ask_model
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import day_as_json, day_in_words, format_size, format_timestamp
-from livedata.cli.upkeep import machine
 from livedata.cli.warnings import say_skipped
 from livedata.hints import Subject, hint
 from livedata.messages.render import sentence

@@ -1,31 +1,96 @@
-"""``dataset revise``: the next version of a dataset's recipe."""
+"""``dataset create``, ``source`` and ``revise``: what a dataset is declared with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
-from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import (
     locate_problems,
     read_declaration,
     read_source,
     refuse_not_ready,
 )
+from livedata.cli.warnings import warn_if_low
+from livedata.formats.source_toml import declared_plan, write_declaration
+from livedata.hints import Subject
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
-from livedata.model.ids import DatasetId
+from livedata.model.ids import DatasetId, raw_id
 from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.declaration import PlanFile
+from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.research import check_plan_file
 from livedata.services import datasets, queries
 from livedata.services.research import declaring
 from livedata.store.database.store import Store
+
+
+@click.command("create")
+@click.argument("source", type=click.Path(path_type=Path))
+@common_options
+def create_dataset(ctx: CommandContext, source: Path) -> None:
+    """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
+    declaration = read_source(source)
+    refuse_not_ready(source)
+    targets = ctx.settings.targets
+    with ctx.writing() as store:
+        try:
+            check_name(declaration.name)
+            dataset = datasets.create(
+                store, ctx.owner, declaration, targets, first_credits=ctx.first_credits
+            )
+        except Invalid as error:
+            # The rules judge a declaration from anywhere; only here it has a file with lines.
+            raise locate_problems(error, source) from None
+        if ctx.json:
+            print_json(dataset)
+        else:
+            columns = ", ".join(column["name"] for column in dataset["columns"])
+            key = ", ".join(column["name"] for column in dataset["columns"] if column["key"])
+            print_record(
+                {"name": dataset["name"], "id": dataset["id"], "key": key, "columns": columns}
+            )
+            print_message(
+                "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
+            )
+            print_text(Subject(ctx.owner).command("run", dataset["name"]))
+        # The dataset is there in any case; credits matter for its first Run.
+        warn_if_low(store, ctx.owner, DatasetId(raw_id(dataset["id"])))
+
+
+@click.command("source")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@common_options
+def print_source(ctx: CommandContext, name: str) -> None:
+    """Print what dataset D was declared with, as TOML that create reads back."""
+    with ctx.at_one_moment() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        declaration = queries.source(db, ctx.owner, dataset_id)
+    if ctx.json:
+        print_json(_AS_JSON[run_kind(declaration["source"])](name, declaration))
+    else:
+        print_text(write_declaration(name, declaration))
+
+
+def _plan(name: str, declaration: dict[str, Any]) -> dict[str, Any]:
+    recipe = declaration["source"]
+    return {**declared_plan(name, declaration), "urls": recipe["urls"], **recipe["limits"]}
+
+
+_AS_JSON: Final[Mapping[Kind, Callable[[str, dict[str, Any]], dict[str, Any]]]] = {
+    "selectors": lambda _, declaration: declaration,
+    "research": _plan,
+}
+"""What each kind of declaration is as JSON."""
 
 
 @click.command("revise")

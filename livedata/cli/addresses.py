@@ -1,4 +1,4 @@
-"""``share``: addresses at which tables are read, of whose tokens only a hash is stored."""
+"""``share`` and ``feed``: addresses at which tables and their changes are read without a key."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.hints import Subject
 from livedata.services import queries, shares
+from livedata.services.notices import feeds
 
 
 @click.command("add")
@@ -116,3 +117,44 @@ def revoke_share(ctx: CommandContext, share_id: str) -> None:
         print_json(share)
     else:
         print_text(f"The address {share['id']} of {share['dataset']} is revoked.")
+
+
+@click.command()
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
+@click.option("--revoke", is_flag=True, help="End the address; the next call makes another.")
+@base_option
+@common_options
+def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str | None) -> None:
+    """Print the address of a feed of a dataset's changes.
+
+    Whoever knows the address can read the feed, without a key. `livedata serve` answers it.
+    """
+
+    if revoke:
+        _revoke_feed(ctx, dataset)
+    else:
+        _print_feed(ctx, dataset, base)
+
+
+def _print_feed(ctx: CommandContext, name: str, base: str | None) -> None:
+    """Print the addresses of a dataset's feed, which is made if there is none."""
+    base = base or ctx.settings.public_url or LOCAL_BASE
+    with ctx.writing() as store:
+        dataset = queries.find_dataset(store, ctx.owner, name)
+        token = feeds.open_feed(store, ctx.owner, dataset)
+    addresses = feeds.addresses(base, dataset, token)
+    if ctx.json:
+        print_json(addresses)
+    else:
+        print_text("\n".join(addresses.values()))
+
+
+def _revoke_feed(ctx: CommandContext, name: str) -> None:
+    """End the address of a dataset's feed."""
+    with ctx.writing() as store:
+        dataset = queries.find_dataset(store, ctx.owner, name)
+        revoked = feeds.revoke(store, ctx.owner, dataset)
+    if ctx.json:
+        print_json({"revoked": revoked})
+    else:
+        print_text("The address is ended." if revoked else "There was no address.")

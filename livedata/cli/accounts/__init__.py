@@ -1,1 +1,0 @@
-"""``livedata key``, ``credits`` and ``usage``: `commands` has their command line."""

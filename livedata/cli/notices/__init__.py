@@ -1,1 +1,0 @@
-"""``livedata notice`` and ``feed``: `commands` has their command line."""

@@ -1,1 +1,0 @@
-"""What keeps a store in order: `backup`, `check`, `prune` and `doctor`."""
