@@ -27,7 +27,7 @@ from threading import Event
 import click
 
 from livedata.model import ids
-from livedata.services import lost_runs, queries, runs
+from livedata.services import interruptions, queries, runs
 from livedata.services.audit.check import check_store
 from spiders.crawl.engine import crawl_engine
 from tests.crawling import Crawling, shop_source
@@ -134,7 +134,7 @@ class Stopping:
         store = self.crawling.store
         end = time.monotonic() + GRACE
         while self._status(run) == "running" and time.monotonic() < end:
-            lost_runs.reap_expired_leases(store)
+            interruptions.reap_expired_leases(store)
             PAUSE.wait(0.1)
         left = self._status(run)
         if left in OPEN:

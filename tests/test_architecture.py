@@ -132,7 +132,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
         "spiders.crawl",
     },
     "spiders.worker": {"spiders.crawl", "spiders.research"},
-    "spiders.saved": {"spiders.outcome", "spiders.crawl"},
+    "spiders.saved": {"spiders.fetch", "spiders.outcome", "spiders.crawl"},
     "spiders.cli": {"spiders.crawl", "spiders.saved", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
@@ -150,11 +150,10 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.tried_source": {"cli", "hints", "services", "store"},
     "spiders.saved.pages": {"cli"},
     "spiders.cli.source_test": {"cli", "hints"},
-    "spiders.cli.trial_report": {"cli", "hints"},
+    "spiders.cli.trial_report": {"cli", "hints", "services"},
     "spiders.cli.init": {"cli", "hints"},
     "spiders.cli.suggest": {"cli", "formats", "hints", "services", "store"},
     "spiders.cli.init_report": {"cli", "formats"},
-    "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"services"},
     "spiders.crawl.settings": {"config"},
 }

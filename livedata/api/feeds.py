@@ -24,8 +24,8 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
-from livedata.services.notices.changes_by_name import as_html, described
 from livedata.services.notices.feeds import Entry, News
+from livedata.services.notices.told_changes import as_html, described
 from livedata.store.feed_tokens import FeedHead
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

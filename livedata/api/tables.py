@@ -30,8 +30,15 @@ from livedata.model.row import Row, Scalar
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
 from livedata.services import shares
 from livedata.services.moments import LONGEST_WHEN
-from livedata.services.served_changes import HEADINGS, ServedChanges, serve_changes
-from livedata.services.served_tables import Served, ServedQuery, ServedTable, serve_table
+from livedata.services.served_tables import (
+    HEADINGS,
+    Served,
+    ServedChanges,
+    ServedQuery,
+    ServedTable,
+    serve_changes,
+    serve_table,
+)
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Store
 from livedata.store.shares import Scope

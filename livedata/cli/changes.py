@@ -22,7 +22,7 @@ from livedata.model.problem import Remedy
 from livedata.model.row import REVISION_KINDS, Change, ChangePage
 from livedata.services import feed, queries, row_names
 from livedata.services.conditions import RevisionMatcher
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.told_changes import ChangesByName
 from livedata.store import datasets
 from livedata.store.database.store import Database
 

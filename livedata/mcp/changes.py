@@ -12,7 +12,7 @@ from livedata.messages.request import format_value
 from livedata.model.errors import Invalid
 from livedata.rules.conditions.parsing import parse_when
 from livedata.services.conditions import RevisionMatcher
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.told_changes import ChangesByName
 from livedata.store import datasets, feed
 from livedata.store.datasets import DatasetRef
 from livedata.store.feed import ShownRevision

@@ -22,7 +22,7 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import RowId
 from livedata.model.row import EvidenceRef, RowDetail
 from livedata.services import feed, queries
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.told_changes import ChangesByName
 from livedata.store import datasets, rows
 from livedata.store import feed as feed_store
 

@@ -21,8 +21,7 @@ from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
-from livedata.services.pages.developments import of_table
-from livedata.services.pages.history import last_ends
+from livedata.services.pages.history import last_ends, of_table
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
 from livedata.store.shown_runs import NotAccepted, RunEnd, not_accepted

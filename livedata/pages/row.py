@@ -42,8 +42,7 @@ from livedata.rules.changes import edits
 from livedata.rules.changes.edits import parse_value
 from livedata.services import queries, rows
 from livedata.services.pages import row_form
-from livedata.services.pages.developments import of_cell
-from livedata.services.pages.history import history
+from livedata.services.pages.history import history, of_cell
 from livedata.services.pages.row_form import Typed
 from livedata.services.pages.sessions import make_token
 from livedata.services.pages.table import words

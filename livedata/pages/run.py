@@ -27,7 +27,7 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
-from livedata.services import cancellation, diagnostics, explanation, runs
+from livedata.services import diagnostics, explanation, interruptions, runs
 from livedata.services.kept_output import HeldChanges, would_change
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport
@@ -140,7 +140,7 @@ def screenshot(run: str) -> Response:
 def cancel(run: str) -> Response:
     """Cancel an open Run, or let the process that executes it end it."""
     try:
-        cancellation.cancel(context().store, g.caller.owner, RunId(identified(run)))
+        interruptions.cancel(context().store, g.caller.owner, RunId(identified(run)))
     except Conflict as error:
         return show(run, sentences(error), 409)
     return redirect(f"/runs/{run}", 303)

@@ -17,8 +17,7 @@ from livedata.pages.markup.plot import plot
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
-from livedata.services.pages.developments import of_table
-from livedata.services.pages.history import earlier_runs
+from livedata.services.pages.history import earlier_runs, of_table
 from livedata.services.run_report import all_figures
 
 ON_A_PAGE: Final = 30

@@ -31,8 +31,7 @@ from livedata.rules.conditions.clauses import StateClause
 from livedata.rules.conditions.parsing import example_clause, parse_where
 from livedata.services import queries
 from livedata.services.fires import Timetable, timetable
-from livedata.services.pages.developments import of_table
-from livedata.services.pages.history import last_ends
+from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.table import (
     PageCursor,
     TablePage,

@@ -8,7 +8,7 @@ from livedata.pages.answers import page
 from livedata.pages.markup.plot import plot
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.pages.developments import Point, of_days
+from livedata.services.pages.history import Point, of_days
 from livedata.services.research.days import last_days, of_owner
 
 

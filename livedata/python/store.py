@@ -26,8 +26,14 @@ from livedata.python.source import (
 )
 from livedata.python.table import Table
 from livedata.services import queries
-from livedata.services.served_changes import HEADINGS, ServedChanges, serve_changes
-from livedata.services.served_tables import ServedQuery, ServedTable, serve_table
+from livedata.services.served_tables import (
+    HEADINGS,
+    ServedChanges,
+    ServedQuery,
+    ServedTable,
+    serve_changes,
+    serve_table,
+)
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.shares import Scope

@@ -33,7 +33,7 @@ from livedata.services.commit import (
     last_accepted,
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
-from livedata.services.lost_runs import end_fenced, reap_expired_leases
+from livedata.services.interruptions import end_fenced, reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.store import accounts, cancellations, datasets, queue, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer

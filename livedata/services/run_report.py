@@ -1,4 +1,4 @@
-"""All that a person is shown of a Run, and the figures of those that have not changed the table.
+"""All that a person is shown of a Run: how it gets on, and the figures of what it did or would do.
 
 `rowDeltas` of a Run are zeros until it is accepted, so they say nothing of a Run that is held or in
 progress.
@@ -7,30 +7,102 @@ progress.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from livedata.messages.render import statement
+from livedata.messages.run_end import waiting_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import RunFacts
-from livedata.model.ids import RunId
+from livedata.model.ids import RunId, format_timestamp
 from livedata.model.problem import Problem
 from livedata.model.run import RowDeltas, Run
 from livedata.services.kinds import choice as kinds
-from livedata.services.run_progress import RunProgress, run_progress
+from livedata.services.leases import is_live
 from livedata.services.run_view import RunView
-from livedata.store import accounts, runs, shown_runs
+from livedata.store import accounts, queue, runs, shown_runs, site_turns
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
+from livedata.store.queue import OpenRun
 from livedata.store.shown_runs import Progress
 
 if TYPE_CHECKING:
     from livedata.model.research.answers import CallUsage
 
+WaitCode: TypeAlias = Literal[
+    "worker", "retry", "turn", "place", "other_site", "lost", "cancelling", "cancelling_lost"
+]
+
 _WITH_OUTPUT: Final = frozenset(("mass_loss", "credits"))
 """The rules that hold an output which a person may accept."""
+
+
+class RunWait(Struct, frozen=True):
+    """What a Run waits for: a code, and a sentence for a person."""
+
+    code: WaitCode
+    sentence: str
+
+
+class RunProgress(Struct, frozen=True):
+    """A Run that is queued or running, and since when.
+
+    `seconds` have gone by since then; `waits` is None of one that reads its pages.
+    """
+
+    since: str
+    seconds: float
+    so_far: Progress | None
+    waits: RunWait | None
+    cancelling: bool
+
+
+def run_progress(reader: Reader, run: RunId) -> RunProgress | None:
+    """How a Run gets on; None if it is over."""
+    waits = queue.open_by_id(reader, run)
+    if waits is None:
+        return None
+    since = waits.started
+    if waits.status == "queued" or since is None:
+        since = waits.queued
+    code = _waits_for(reader, waits)
+    # No less than nothing, whatever the clock does.
+    gone = max(0, reader.now() - since)
+    return RunProgress(
+        format_timestamp(since),
+        gone / 1_000_000,
+        shown_runs.progress_so_far(reader, run) if waits.status == "running" else None,
+        None if code is None else _told(code, queue.site(reader, run), waits.attempt),
+        waits.cancelling,
+    )
+
+
+def _told(code: WaitCode, site: str, attempt: int) -> RunWait:
+    return RunWait(code, waiting_sentence(code, site, attempt))
+
+
+def _waits_for(reader: Reader, run: OpenRun) -> WaitCode | None:
+    if run.status == "running":
+        return _holds_up(reader, run)
+    site = queue.site(reader, run.id)
+    if queue.is_busy(reader, site):
+        return "turn"
+    if site_turns.first(reader, site) != run.id:
+        return "place"
+    return "retry" if run.attempt else "worker"
+
+
+def _holds_up(reader: Reader, run: OpenRun) -> WaitCode | None:
+    """What keeps a Run in progress from reading on."""
+    live = is_live(reader, run.lease)
+    if run.cancelling:
+        return "cancelling" if live else "cancelling_lost"
+    if not live:
+        return "lost"
+    # It gives its turn up while it waits for that of another site.
+    return "other_site" if queue.turn(reader, run.id) is None else None
 
 
 class Figures(Struct, frozen=True):

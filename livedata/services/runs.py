@@ -19,9 +19,9 @@ from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.commit import CANCELLED, accept_harvest, ended
+from livedata.services.interruptions import reap_expired_leases
 from livedata.services.kinds import choice as kinds
 from livedata.services.leases import is_live
-from livedata.services.lost_runs import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store

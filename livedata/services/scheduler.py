@@ -20,7 +20,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.services import fires, runs
-from livedata.services.lost_runs import reap_expired_leases
+from livedata.services.interruptions import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, queue, schedules

@@ -16,8 +16,8 @@ from typing import IO
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import leases, lost_runs, processes
-from livedata.services.lost_runs import MAX_ATTEMPTS
+from livedata.services import interruptions, leases, processes
+from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store.database.store import Store
 from livedata.worker.delivery.courier import Courier
 from livedata.worker.log import relay
@@ -172,7 +172,7 @@ class CrawlWorker:
         process.kill()
         try:
             # Any process would take them back, but none of them knows why this one is gone.
-            lost_runs.take_back(self._store, holder, problem)
+            interruptions.take_back(self._store, holder, problem)
         except LivedataError as error:
             log.warning("%s", error.message)
         except Exception:

@@ -33,7 +33,7 @@ from spiders.browser.proxy_headers import (
     without_connection,
 )
 from spiders.fetch.errors import HeaderTooLong, no_tunnel, not_taken
-from spiders.fetch.header_limit import LONGEST
+from spiders.fetch.heads import LONGEST_HEAD
 
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it, as sent and as unpacked."""
@@ -68,7 +68,7 @@ class Egress(Struct):
     async def start(self) -> str:
         """Listen; the address for the browser."""
         # `limit` bounds a head that is being read: one without end would fill the memory.
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST_HEAD)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def close(self) -> None:
@@ -202,7 +202,7 @@ class Egress(Struct):
             try:
                 head = await read_head(far)
                 taken += len(head)
-                if taken > LONGEST:  # interim answers without end
+                if taken > LONGEST_HEAD:  # interim answers without end
                     raise HeaderTooLong
             except HeaderTooLong as error:
                 raise self._lost(place, error) from error
@@ -241,8 +241,8 @@ async def dial(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]
     for host in hosts[:-1]:
         with suppress(OSError):
             async with asyncio.timeout(_PATIENCE):
-                return await asyncio.open_connection(host, port, limit=LONGEST)
-    return await asyncio.open_connection(hosts[-1], port, limit=LONGEST)
+                return await asyncio.open_connection(host, port, limit=LONGEST_HEAD)
+    return await asyncio.open_connection(hosts[-1], port, limit=LONGEST_HEAD)
 
 
 async def _copy_exactly(source: StreamReader, sink: StreamWriter, length: int) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import split_place
 from spiders.fetch.errors import HeaderTooLong
-from spiders.fetch.header_limit import LONGEST
+from spiders.fetch.heads import LONGEST_HEAD
 
 # transfer-encoding is not one of them here: a body is passed on as it comes.
 _OF_ONE_CONNECTION = {
@@ -47,7 +47,7 @@ async def read_head(source: StreamReader) -> bytes:
             raise HeaderTooLong from error
         # Each line is bounded by the stream; many short ones fill the memory just as well.
         taken += len(line)
-        if taken > LONGEST:
+        if taken > LONGEST_HEAD:
             raise HeaderTooLong
         if not lines and not line.startswith(b"HTTP/"):
             return line

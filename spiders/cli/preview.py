@@ -19,10 +19,9 @@ from livedata.services.attempts import pages_before
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.forecast import Forecast, forecast
 from livedata.store.database.store import Database
-from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
-from spiders.cli.trial_report import print_trial, trial_json
+from spiders.cli.trial_report import forecast_json, print_forecast, print_trial, trial_json
 from spiders.cli.tried_source import TriedSource, tried_source
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob

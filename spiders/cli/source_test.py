@@ -18,15 +18,15 @@ from livedata.hints import Subject
 from livedata.messages.templates import plural
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Recipe
-from spiders.cli.forecast_report import MOST_LINES
 from spiders.cli.trial import Trial, try_out
+from spiders.cli.trial_report import MOST_LINES
 from spiders.cli.tried_source import file_recipe, tried_source
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
-from spiders.saved.json_file import AGAIN
 from spiders.saved.pages import open_pages
 from spiders.saved.rows import (
+    AGAIN,
     KINDS,
     ROWS,
     Differences,

@@ -39,11 +39,11 @@ from livedata.services.forecast import (
 )
 from livedata.store.database.store import Database
 from spiders.cli.fetched_page import fetch_page
-from spiders.cli.forecast_report import forecast_json, print_forecast
-from spiders.cli.no_list import unread
+from spiders.cli.init_report import unread
 from spiders.cli.preview import EXIT_CODES
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
+from spiders.cli.trial_report import forecast_json, print_forecast
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config

@@ -24,8 +24,7 @@ from livedata.model.run import REFUSALS, FailureReason
 from livedata.rules.network.targets import share_site
 from spiders.crawl.job import Ask, directly
 from spiders.fetch.errors import RunCancelled, UnsafeTarget, check_target
-from spiders.fetch.retry_after import too_long
-from spiders.outcome.content_type import content_type, is_html
+from spiders.fetch.heads import asks_too_long, content_type, is_html
 from spiders.outcome.fetch_errors import CANCELLED, classify
 from spiders.outcome.responses import answered, failure_at, out_of_time, refused
 from spiders.session import Deadline, session_of
@@ -130,7 +129,7 @@ class PageReader:
             )
             # A site that asks for a long pause is not asked once more in the middle of it.
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
-            fetch.again = passing and not too_long(response)
+            fetch.again = passing and not asks_too_long(response)
         fetch.refusals += reason in REFUSALS
         self._session.rate_limited |= reason == "rate_limited"
 

@@ -29,7 +29,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.page_snapshot import shorten
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.page_reader import LookAhead, PageFetch, PageReader, ended
-from spiders.outcome.content_type import content_type, is_text
+from spiders.fetch.heads import content_type, is_text
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
 from spiders.session import CrawlSession, SiteTurn

@@ -28,9 +28,8 @@ from spiders.fetch.errors import (
     no_tunnel,
     not_taken,
 )
-from spiders.fetch.header_limit import HeaderLimit
+from spiders.fetch.heads import LONGEST_WAIT, HeaderLimit, asked_to_wait
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
-from spiders.fetch.retry_after import LONGEST, asked_to_wait
 from spiders.session import session_of
 
 # Scrapy has the status of a proxy only in the text of its error.
@@ -82,7 +81,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         async with session.throttle.turn(site, pause, at_once):
             response = await self._fetch(request)
         wait = asked_to_wait(response)
-        if wait is not None and wait <= LONGEST:
+        if wait is not None and wait <= LONGEST_WAIT:
             session.throttle.back_off(site, wait)
         return response
 

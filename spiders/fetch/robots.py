@@ -20,7 +20,7 @@ from spiders.fetch.errors import (
     RobotsUnread,
     RunCancelled,
 )
-from spiders.fetch.retry_after import asked_to_wait, too_long
+from spiders.fetch.heads import asked_to_wait, asks_too_long
 from spiders.session import session_of
 
 MAX_CRAWL_DELAY = 10.0
@@ -74,9 +74,9 @@ class Robots(RobotsTxtMiddleware):
 
     @override
     async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
-        if asked_to_wait(response) is not None and not too_long(response):
+        if asked_to_wait(response) is not None and not asks_too_long(response):
             response = await self._again(request)
-        if response.status == 429 and too_long(response):
+        if response.status == 429 and asks_too_long(response):
             raise RobotsRateLimited(response.url)
         # Scrapy parses a body of any status. By RFC 9309 a 5xx forbids all, a 4xx nothing.
         if response.status >= 500:

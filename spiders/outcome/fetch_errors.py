@@ -43,7 +43,7 @@ from spiders.fetch.errors import (
     UnsafeTarget,
     bad_certificate,
 )
-from spiders.fetch.header_limit import LONGEST
+from spiders.fetch.heads import LONGEST_HEAD
 from spiders.outcome.reasons import reason_of
 
 LATER: Final = (Remedy("run_later"),)
@@ -55,7 +55,7 @@ _IGNORE: Final = Remedy("ignore_robots")
 CANCELLED: Final = Problem("fetch.cancelled")
 _CUT: Final = Problem("fetch.connection_cut", remedies=LATER)
 _HEAD: Final = Problem(
-    "fetch.long_headers", {"kib": LONGEST >> 10}, remedies=(*LATER, Remedy("see_in_browser"))
+    "fetch.long_headers", {"kib": LONGEST_HEAD >> 10}, remedies=(*LATER, Remedy("see_in_browser"))
 )
 _LOOPS: Final = Problem("fetch.redirect_loop", remedies=(Remedy("see_where_it_leads"),))
 _COMPLEX: Final = Problem("fetch.too_complex", remedies=_SMALLER)

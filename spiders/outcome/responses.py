@@ -14,9 +14,8 @@ from livedata.model.harvest import PageFailure
 from livedata.model.problem import Problem, Remedy
 from livedata.model.run import FailureReason
 from livedata.rules.network.targets import share_site
-from spiders.fetch.retry_after import asked_to_wait
+from spiders.fetch.heads import asked_to_wait, is_html, media_type
 from spiders.outcome import challenge
-from spiders.outcome.content_type import is_html, media_type
 from spiders.outcome.fetch_errors import LATER, LESS_OFTEN
 from spiders.outcome.reasons import reason_of
 

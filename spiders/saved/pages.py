@@ -18,10 +18,9 @@ from livedata.model.errors import Conflict, Invalid, NotFound
 from livedata.model.recipe import Recipe, Render
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import Ask, CrawlJob
+from spiders.fetch.heads import is_html
 from spiders.outcome.challenge import HEADERS
-from spiders.outcome.content_type import is_html
-from spiders.saved.json_file import AGAIN, read_json, write_json
-from spiders.saved.rows import ROWS, SavedRows, write_rows
+from spiders.saved.rows import AGAIN, ROWS, SavedRows, read_json, write_json, write_rows
 
 INDEX: Final = "index.json"
 VERSION: Final = 1

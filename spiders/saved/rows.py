@@ -1,16 +1,23 @@
-"""The rows that saved pages gave, and how a source reads the same pages now."""
+"""The rows that saved pages gave, in files of JSON, and how a source reads the same pages now."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 
+from livedata.messages.strict_json import Unreadable, parse_json
 from livedata.model.dataset import CollectedType
+from livedata.model.errors import Invalid
 from livedata.model.row import Scalar
 from livedata.rules.changes.checks import Outcome
-from spiders.saved.json_file import read_json, write_json
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+AGAIN = "save the pages anew: livedata preview SOURCE --save DIR"
+"""What helps if a folder is of no use."""
 
 ROWS: Final = "rows.json"
 
@@ -18,6 +25,24 @@ Kind = Literal["new", "changed", "gone"]
 KINDS: Final[tuple[Kind, ...]] = ("new", "changed", "gone")
 
 Row = dict[str, Scalar]
+
+
+def read_json(path: Path, shape: type[S]) -> S:
+    """What a file says. Raises Invalid for one that cannot be read."""
+    try:
+        return msgspec.convert(parse_json(path.read_bytes()), shape)
+    except Unreadable as error:
+        why = error.message
+    except msgspec.ValidationError as error:
+        why = str(error)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+    raise Invalid(f"{path} cannot be read ({why}); restore it, or {AGAIN}.")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file of which people read the differences: each value has a line of its own."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
 class SavedRows(Struct, frozen=True):

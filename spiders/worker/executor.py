@@ -16,7 +16,7 @@ from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
 from livedata.model.recipe import Kind, Recipe
 from livedata.model.research.settings import ResearchSettings
-from livedata.services import attempts, cancellation, runs
+from livedata.services import attempts, interruptions, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
@@ -279,7 +279,7 @@ class Executor(Struct):
             if not self._running:
                 continue
             with suppress(StoreUnavailable):
-                cancelled = await self.ask(cancellation.asked, self.store)
+                cancelled = await self.ask(interruptions.asked, self.store)
                 for running in list(self._running.values()):
                     if running.attempt.run in cancelled:
                         running.cancel.set()

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import lost_runs, runs
+from livedata.services import interruptions, runs
 from livedata.services.runs import Queued
 from livedata.store.database.backend import Job, Jobs
 from spiders.worker.executor import Executor
@@ -113,7 +113,7 @@ class RunQueue:
         """Take back what lost processes held, so that it is started again."""
         while True:
             with suppress(StoreUnavailable):  # who looks for Runs says so
-                await self._executor.ask(lost_runs.reap_expired_leases, self._store)
+                await self._executor.ask(interruptions.reap_expired_leases, self._store)
             await asyncio.sleep(until_next(RELEASE))
 
     async def _sweep(self) -> None:

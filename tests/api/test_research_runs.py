@@ -9,7 +9,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.errors import LostLease
-from livedata.services.lost_runs import reap_expired_leases
+from livedata.services.interruptions import reap_expired_leases
 from spiders.worker.executor import Executor
 from tests.api.person import Person
 from tests.crawling import Crawling

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from livedata.model import ids
-from livedata.services import attempts, cancellation, queries, runs
+from livedata.services import attempts, interruptions, queries, runs
 from livedata.store.shown_runs import Progress
 from tests import made
 from tests.api.serving import Serving
@@ -88,7 +88,7 @@ def test_bob_cannot_cancel_it(alice: Visitor, bob: Visitor, store: Store) -> Non
     attempt, path = begun(store, alice.owner)
     assert bob.post(f"{path}/cancel", bob.token("/")).status_code == 404
     assert bob.post(f"{path}/cancel", alice.token("/")).status_code == 403
-    assert cancellation.asked(store) == set()
+    assert interruptions.asked(store) == set()
     assert status(store, attempt) == "running"
 
 
@@ -101,7 +101,7 @@ def test_a_forged_form_cancels_nothing(alice: Visitor, store: Store, case: str) 
     answer = alice.client.post(f"{path}/cancel", data=form, headers=headers)
     assert answer.status_code == 403
     alice.get(f"{path}/cancel", 405)
-    assert cancellation.asked(store) == set()
+    assert interruptions.asked(store) == set()
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_click_cancels_a_run_and_the_page_tells_its_end(
             visit.page.get_by_role("button", name="Cancel").dblclick()
             card = visit.page.get_by_role("region", name="Progress")
             expect(card).to_contain_text("It is being cancelled")
-            assert cancellation.asked(store) == {attempt.run}
+            assert interruptions.asked(store) == {attempt.run}
             attempts.give_back(store, attempt)
             if scripts and not visit.page.get_by_role("alert").count():
                 expect(visit.page.get_by_text("The Run was cancelled.").first).to_be_visible()

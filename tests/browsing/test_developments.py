@@ -16,8 +16,16 @@ from livedata.model.research.answers import CallUsage
 from livedata.pages.markup.plot import plot
 from livedata.services import queries
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.pages.developments import Point, of_cell, of_days, of_table
-from livedata.services.pages.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.pages.history import (
+    Narrowing,
+    Point,
+    earlier_runs,
+    history,
+    last_ends,
+    of_cell,
+    of_days,
+    of_table,
+)
 from livedata.services.pages.report import report
 from livedata.services.research.days import last_days
 from livedata.store.research import usage

@@ -7,11 +7,11 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease
 from livedata.model.harvest import StopReason
-from livedata.services import attempts, datasets, lost_runs, runs
+from livedata.services import attempts, datasets, interruptions, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import notifying, subscriptions
-from livedata.services.notices.changes_by_name import described
+from livedata.services.notices.told_changes import described
 from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from tests import made
@@ -137,7 +137,7 @@ def test_runs_that_nobody_could_finish_are_failures(table: Table, notify: Notify
     with table.store.writing() as writer:
         writer.execute("UPDATE runs SET lease_until = 0, attempt = 3")
         writer.execute("UPDATE runs SET lease_owner = 'elsewhere/1/1'")
-    lost_runs.reap_expired_leases(table.store)
+    interruptions.reap_expired_leases(table.store)
     assert kinds_told(table.store) == ["failing"]
     table.take(A)
     attempt = table.begin()

@@ -11,7 +11,7 @@ from livedata.model import ids
 from livedata.model.errors import BadRequest, NotFound
 from livedata.research.replay.replay import replay
 from livedata.research.replay.tape import load
-from livedata.services.research import tapes
+from livedata.services.research import replays
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
 from tests.research.recorded_run import recorded_run
@@ -20,11 +20,11 @@ from tests.services.table import Table
 
 def test_a_run_is_replayed_from_the_store(store: Store) -> None:
     attempt, outcome = recorded_run(store)
-    tape = tapes.tape(store, "local", attempt.run)
+    tape = replays.tape(store, "local", attempt.run)
     assert (tape.stop, tape.digest) == (outcome.stop, outcome.digest)
     assert asyncio.run(replay(tape)).identical
     with pytest.raises(NotFound):
-        tapes.tape(store, "bob", attempt.run)
+        replays.tape(store, "bob", attempt.run)
 
 
 def test_a_run_is_replayed_from_a_file(store: Store, livedata: Shell, tmp_path: Path) -> None:
@@ -41,4 +41,4 @@ def test_a_run_is_replayed_from_a_file(store: Store, livedata: Shell, tmp_path: 
 def test_a_run_of_selectors_has_no_tape(store: Store) -> None:
     run = Table(store).begin().run
     with pytest.raises(BadRequest, match="reads its pages with selectors"):
-        tapes.tape(store, "local", run)
+        replays.tape(store, "local", run)

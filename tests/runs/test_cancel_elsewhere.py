@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.services import cancellation, queries
+from livedata.services import interruptions, queries
 from spiders.worker import executor
 from tests import faults
 from tests.crawling import shop_source
@@ -31,9 +31,9 @@ pytestmark = pytest.mark.timed
 CANCEL = """
 import sys
 from livedata.model.ids import RunId
-from livedata.services import cancellation
+from livedata.services import interruptions
 from livedata.store.database.store import Store
-assert not cancellation.cancel(Store(sys.argv[1]), "local", RunId(bytes.fromhex(sys.argv[2])))
+assert not interruptions.cancel(Store(sys.argv[1]), "local", RunId(bytes.fromhex(sys.argv[2])))
 """
 SECONDS = executor.HEARD + 6
 """In so many it has ended, with a process that starts first."""
@@ -67,7 +67,7 @@ def test_other_runs_of_the_process_go_on(crawling: Crawling, site: Site) -> None
     first = work.queue[0].run
 
     def cancel() -> None:
-        assert not cancellation.cancel(crawling.store, "local", first)
+        assert not interruptions.cancel(crawling.store, "local", first)
 
     site.route("/1", work.meets(cancel))
     site.page("/3", listing("a"))

@@ -14,7 +14,7 @@ from livedata.model.run import Run
 from livedata.research.replay.replay import replay
 from livedata.services import accounts, diagnostics
 from livedata.services.research import days
-from livedata.services.research.tapes import tape
+from livedata.services.research.replays import tape
 from livedata.store.research import usage
 from spiders.worker.executor import Executor
 from tests.crawling import Crawling

@@ -9,7 +9,7 @@ from email.utils import formatdate
 import pytest
 from scrapy.http import Response
 
-from spiders.fetch.retry_after import asked_to_wait, too_long
+from spiders.fetch.heads import asked_to_wait, asks_too_long
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE
@@ -59,7 +59,7 @@ def test_with_other_answers_it_means_nothing(status: int) -> None:
 @pytest.mark.parametrize(("said", "more"), [("30", False), ("31", True), ("9" * 400, True)])
 def test_more_than_thirty_seconds_are_too_long(said: str, more: bool) -> None:
     response = Response("http://shop.example/", status=429, headers={"Retry-After": said})
-    assert too_long(response) is more
+    assert asks_too_long(response) is more
 
 
 @pytest.mark.parametrize("code", [429, 503])

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from livedata.model.ids import DatasetId
-from livedata.services import lost_runs, runs
+from livedata.services import interruptions, runs
 from livedata.services.audit.check import check_store
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -38,7 +38,7 @@ def take_up(crawling: Crawling, site: Site, dataset: DatasetId) -> None:
 
 def waits(crawling: Crawling) -> bool:
     """Whether no live process has the Run any more."""
-    lost_runs.reap_expired_leases(crawling.store)
+    interruptions.reap_expired_leases(crawling.store)
     with crawling.store.reading() as reader:
         return bool(reader.value("SELECT status = 'queued' FROM runs"))
 

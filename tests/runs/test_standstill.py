@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from livedata.services import lost_runs, runs
+from livedata.services import interruptions, runs
 from livedata.worker import supervisor
 from tests import faults, planted
 from tests.crawling import Crawling, shop_source
@@ -120,7 +120,7 @@ def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
     def fail(*_: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(lost_runs, "take_back", fail)
+    monkeypatch.setattr(interruptions, "take_back", fail)
     command = supervisor.COMMAND
     monkeypatch.setattr(supervisor, "COMMAND", (str(tmp_path / "nothing"),))
     with working(tmp_path, "", monkeypatch, memory=1) as worker:
@@ -184,7 +184,7 @@ def test_livedata_run_that_a_page_stops_is_ended_by_the_kernel_three_times_at_mo
 ) -> None:
     enqueue(crawling, site, planted.STOP_PYTHON, attempts=2)
     assert start(tmp_path, site, "run", site.host).returncode == -signal.SIGPROF
-    lost_runs.reap_expired_leases(crawling.store)
+    interruptions.reap_expired_leases(crawling.store)
     ((status, error),) = ends(crawling)
     assert status == "failed"
     assert "a page that keeps it busy" in str(error)

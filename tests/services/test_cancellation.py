@@ -10,10 +10,10 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.errors import Conflict, LostLease, NotFound
-from livedata.services import attempts, cancellation, leases, lost_runs, queries, runs
+from livedata.services import attempts, interruptions, leases, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import CANCELLED, AcceptancePolicy
-from livedata.services.run_progress import run_progress
+from livedata.services.run_report import run_progress
 from livedata.store import queue
 from livedata.store import runs as stored_runs
 from tests import made
@@ -32,7 +32,7 @@ WITHOUT_RUNS = ("runs", "attempts")
 
 def cancel(store: Store, run: ids.RunId, owner: str = "local") -> bool:
     """Cancel a Run; whether it has ended by that."""
-    return cancellation.cancel(store, owner, run)
+    return interruptions.cancel(store, owner, run)
 
 
 def queued(table: Table) -> ids.RunId:
@@ -75,14 +75,14 @@ def test_a_run_in_progress_is_asked_to_end_and_writes_nothing_however_it_conclud
 ) -> None:
     table.take(A)
     attempt = table.begin()
-    assert cancellation.asked(table.store) == set()
+    assert interruptions.asked(table.store) == set()
     assert not cancel(table.store, attempt.run)
-    assert cancellation.asked(table.store) == {attempt.run}
+    assert interruptions.asked(table.store) == {attempt.run}
     before = table.dump(*WITHOUT_RUNS)
     table.finish(attempt, pages_of(attempt.recipe, [A, B]))
     assert_cancelled(table.store, attempt.run)
     assert table.dump(*WITHOUT_RUNS) == before
-    assert cancellation.asked(table.store) == set()
+    assert interruptions.asked(table.store) == set()
     # The next Run is not cancelled with it.
     assert table.take(A, B)["status"] == "succeeded"
 
@@ -137,7 +137,7 @@ def test_a_run_whose_process_is_lost_ends_and_is_not_taken_up(store: Store, toge
     cancel(store, fallen[0].run)
     lapse(store, *fallen)
     assert waits_for(store, fallen[0].run) == "cancelling_lost"
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert_cancelled(store, fallen[0].run)
     for other in fallen[1:]:
         assert waits_for(store, other.run) == "worker"
@@ -228,7 +228,7 @@ def test_a_run_says_what_it_waits_for(table: Table) -> None:
     with store.writing() as writer:
         stored_runs.change(writer, run, lease_until=1, lease_origin=None)
     assert waits_for(store, run) == "lost"
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert waits_for(store, run) == "retry"
     cancel(store, run)
     with store.reading() as reader:

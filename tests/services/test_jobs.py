@@ -13,7 +13,7 @@ from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.harvest import StopReason
 from livedata.model.ids import DatasetId, RunId
-from livedata.services import attempts, datasets, lost_runs, runs, scheduler
+from livedata.services import attempts, datasets, interruptions, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
@@ -129,7 +129,7 @@ def lose(store: Store, attempt: Attempt) -> None:
     with store.writing() as writer:
         writer.execute("UPDATE runs SET attempt = 3 WHERE id = :run", run=attempt.run)
     lapse(store, attempt)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
 
 
 FREE: dict[str, Free] = {

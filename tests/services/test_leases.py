@@ -13,7 +13,7 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model.errors import NotYet, RunInProgress
 from livedata.model.problem import Problem
-from livedata.services import attempts, leases, lost_runs, processes, runs
+from livedata.services import attempts, interruptions, leases, processes, runs
 from livedata.services.attempts import Attempt
 from livedata.store.database.store import Store
 from tests.made import make_dataset
@@ -80,7 +80,7 @@ def test_of_each_free_site_the_longest_waiting_run_may_start(store: Store) -> No
 def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: Store) -> None:
     first, second = begun(store, "first"), begun(store, "second")
     lapse(store, second)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, first) == ("running", 1)
     assert status(store, second) == ("queued", 1)
     with pytest.raises(NotYet):
@@ -93,13 +93,13 @@ def test_a_step_of_the_clock_neither_ends_a_lease_nor_makes_it_longer(
 ) -> None:
     attempt = begun(store, "shop")
     step(seconds)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     with pytest.raises(RunInProgress):
         runs.take_up(store, "local", attempt.dataset, "shop")
     clock(61)
     step(seconds)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 
@@ -112,15 +112,15 @@ def test_a_heartbeat_renews_a_lease_after_a_step_of_the_clock(
     attempts.heartbeat(store, attempt)
     clock(75)
     step(86_400)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
 
 
 def assert_read_by_its_time(store: Store, step: Clock, attempt: attempts.Attempt) -> None:
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     step(61)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 
@@ -150,15 +150,15 @@ def test_runs_of_a_killed_process_are_each_started_alone_and_the_last_attempt_sa
     store: Store,
 ) -> None:
     culprit, other = begun(store, "culprit"), begun(store, "other")
-    lost_runs.take_back(store, "elsewhere/1/1", STOOD_STILL)
+    interruptions.take_back(store, "elsewhere/1/1", STOOD_STILL)
     assert status(store, culprit) == ("running", 1)
-    lost_runs.take_back(store, leases.lease_holder(), STOOD_STILL)
+    interruptions.take_back(store, leases.lease_holder(), STOOD_STILL)
     assert {status(store, attempt) for attempt in (culprit, other)} == {("queued", 0)}
     assert {queued.isolated for queued in runs.waiting(store, 9)} == {True}
     for number in range(1, 4):
         assert status(store, culprit) == ("queued", number - 1)
         assert attempts.begin(store, culprit.run) is not None
-        lost_runs.take_back(store, leases.lease_holder(), STOOD_STILL)
+        interruptions.take_back(store, leases.lease_holder(), STOOD_STILL)
     with store.reading() as reader:
         ended = reader.row("SELECT status, error FROM runs WHERE id = :id", id=culprit.run)
     assert ended == ("failed", sentence(STOOD_STILL))
@@ -205,11 +205,11 @@ def test_processes_of_two_pid_namespaces_leave_each_others_live_runs_alone(store
     other = f"""
 import sys
 from livedata.services import attempts, runs
-from livedata.services import lost_runs
+from livedata.services import interruptions
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 store = Store({store.url!r})
-lost_runs.reap_expired_leases(store)
+interruptions.reap_expired_leases(store)
 queued = runs.take_up(store, "local", make_dataset(store, name="there"), "there")
 assert attempts.begin(store, queued.run) is not None
 print("begun", flush=True)
@@ -220,7 +220,7 @@ sys.stdin.read()
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
-        lost_runs.reap_expired_leases(store)
+        interruptions.reap_expired_leases(store)
         with store.reading() as reader:
             both = reader.rows("SELECT status, attempt FROM runs")
         process.communicate()
@@ -234,10 +234,10 @@ def test_a_process_that_may_not_be_looked_at_is_judged_by_its_time(
     # As with hidepid and two users: the folder of a process is not there, the process is.
     truly = processes.started
     monkeypatch.setattr(processes, "started", lambda pid: truly(pid, tmp_path))
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     clock(3600)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 

@@ -22,7 +22,7 @@ from livedata.model.errors import (
 )
 from livedata.model.harvest import StopReason
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, lost_runs, runs, scheduler
+from livedata.services import accounts, attempts, datasets, interruptions, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
@@ -259,7 +259,7 @@ def test_sweeps_beside_a_start_lose_and_double_nothing(store: Store, fallen: int
         lapse(store, *lost, holder="elsewhere/1/1")
         run = lost[0].run
         sweep, start = (
-            partial(lost_runs.reap_expired_leases, store),
+            partial(interruptions.reap_expired_leases, store),
             partial(attempts.begin, store, run),
         )
         ends = at_once([*[sweep] * 4, *[start] * 4])

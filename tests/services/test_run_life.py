@@ -9,7 +9,7 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
-from livedata.services import attempts, leases, lost_runs, queries, runs
+from livedata.services import attempts, interruptions, leases, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.store import runs as stored_runs
@@ -68,7 +68,7 @@ def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any
     clock(30)
     attempts.heartbeat(table.store, attempt)
     clock(75)
-    lost_runs.reap_expired_leases(table.store)
+    interruptions.reap_expired_leases(table.store)
     assert _status(table, attempt) == "running"
     assert leases.lease_holder() in held
 
@@ -145,7 +145,7 @@ def test_a_third_crash_fails_the_run_with_the_reason(table: Table) -> None:
     assert (story.run["status"], story.run["checks"]) == ("failed", [])
     assert (story.stop["rule"], story.run["error"]) == (
         "worker_lost",
-        sentence(lost_runs.WORKER_LOST),
+        sentence(interruptions.WORKER_LOST),
     )
 
 
@@ -154,14 +154,14 @@ def test_a_crash_that_several_runs_share_costs_none_an_attempt(store: Store) -> 
     fallen = [table.begin() for table in tables]
     for attempt in fallen:
         _crash(store, attempt)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert _columns(store, "status, attempt, alone") == [("queued", 0, 1), ("queued", 0, 1)]
     for attempt in fallen:
         again = attempts.begin(store, attempt.run)
         assert again is not None
         assert again.number == 1
         _crash(store, again)
-        lost_runs.reap_expired_leases(store)
+        interruptions.reap_expired_leases(store)
     assert _columns(store, "status, attempt") == [("queued", 1), ("queued", 1)]
 
 

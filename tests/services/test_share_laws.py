@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from livedata.model.row import Scalar
-from livedata.services.served_changes import serve_changes
-from livedata.services.served_tables import ServedQuery, serve_table
+from livedata.services.served_tables import ServedQuery, serve_changes, serve_table
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
 from livedata.store.shares import Scope

@@ -10,7 +10,7 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import NotYet
 from livedata.model.ids import Micros, RunId
-from livedata.services import attempts, lost_runs, processes, runs
+from livedata.services import attempts, interruptions, processes, runs
 from livedata.services.retention import count_old, forget_old
 from livedata.store.database.store import Store
 from tests.patience import until
@@ -48,13 +48,13 @@ def test_a_lease_is_as_long_for_another_machine(
 ) -> None:
     attempt = begun(store, "shop")
     with elsewhere(minutes):
-        lost_runs.reap_expired_leases(store)
+        interruptions.reap_expired_leases(store)
         with pytest.raises(NotYet):
             attempts.begin(store, attempt.run)
     with store.writing() as writer:
         writer.execute("UPDATE runs SET lease_until = lease_until - 61000000")
     with elsewhere(minutes):
-        lost_runs.reap_expired_leases(store)
+        interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 
@@ -65,11 +65,11 @@ def test_a_lease_that_another_machine_took_or_renewed_is_as_long_here(
     with elsewhere(minutes):
         attempt = begun(store, "shop")
         attempts.heartbeat(store, attempt)
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     with store.writing() as writer:
         writer.execute("UPDATE runs SET lease_until = lease_until - 61000000")
-    lost_runs.reap_expired_leases(store)
+    interruptions.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 

@@ -18,7 +18,7 @@ from livedata.messages.templates import plural
 from livedata.model.errors import BadRequest, NotFound
 from livedata.research.replay.tape import BadTape, Tape, dump, load
 from livedata.services import queries
-from livedata.services.research import replays, tapes
+from livedata.services.research import replays
 
 if TYPE_CHECKING:
     from livedata.model.diagnosis.replayed import (
@@ -48,7 +48,7 @@ def export_tape(ctx: CommandContext, run: str, output: Path, force: bool) -> Non
     """
     check_output(output, force=force)
     with ctx.at_one_moment() as db:
-        tape = tapes.tape(db, ctx.owner, queries.find_run(db, ctx.owner, run))
+        tape = replays.tape(db, ctx.owner, queries.find_run(db, ctx.owner, run))
     with whole_file(output) as file:
         written = file.write_bytes(b"".join(dump(tape)))
     artifacts = len(tape.artifacts)
@@ -94,7 +94,7 @@ def _tape(ctx: CommandContext, name: str) -> Tape:
     if os.sep in name or path.suffix in (".jsonl", ".tape"):
         raise NotFound(f"There is no file {name}; livedata research export R -o TAPE writes one.")
     with ctx.reading() as db:
-        return tapes.tape(db, ctx.owner, queries.find_run(db, ctx.owner, name))
+        return replays.tape(db, ctx.owner, queries.find_run(db, ctx.owner, name))
 
 
 def _read(path: Path) -> Tape:

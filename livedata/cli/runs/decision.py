@@ -9,7 +9,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.runs.list import format_deltas
 from livedata.messages.templates import plural
-from livedata.services import cancellation, queries, runs
+from livedata.services import interruptions, queries, runs
 from livedata.worker.delivery.courier import Courier
 
 
@@ -38,7 +38,7 @@ def cancel_run(ctx: CommandContext, run: str) -> None:
     """Cancel Run R, or the open Run of dataset R, wherever it is executed: nothing is written."""
     with ctx.writing() as store:
         run_id = queries.find_run(store, ctx.owner, run)
-        ended = cancellation.cancel(store, ctx.owner, run_id)
+        ended = interruptions.cancel(store, ctx.owner, run_id)
         report = queries.run_report(store, ctx.owner, run_id)
     if ctx.json:
         print_json(report.run)

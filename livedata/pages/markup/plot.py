@@ -14,7 +14,7 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.run import TraceStep
 from livedata.pages.markup.filters import count, moment
-from livedata.services.pages.developments import Point, has_moved
+from livedata.services.pages.history import Point, has_moved
 from livedata.store.shown_runs import RunEnd
 
 _WIDTH = 1000

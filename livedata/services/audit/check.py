@@ -19,7 +19,7 @@ from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named, PlaceJudge, address_problem
-from livedata.services.lost_runs import MAX_ATTEMPTS
+from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store import digests, outbox
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow, RunRow

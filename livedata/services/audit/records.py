@@ -13,7 +13,7 @@ from livedata.model.ids import DatasetId, RunId, format_optional_uuid, format_uu
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.rules.declaration.cron import schedule_problem
-from livedata.services.lost_runs import MAX_ATTEMPTS
+from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store.audit import streams
 from livedata.store.database.codec import (
     ENTRIES,

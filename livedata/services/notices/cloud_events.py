@@ -20,14 +20,15 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.notices import gathering
-from livedata.services.notices.change_filters import ChangeRange, told_change
-from livedata.services.notices.changes_by_name import (
+from livedata.services.notices.gathering import NAMES, met_in_a_run, named_changes, shown_change
+from livedata.services.notices.told_changes import (
+    ChangeRange,
     ChangesByName,
     NamedChange,
     as_html,
     described,
+    told_change,
 )
-from livedata.services.notices.gathering import NAMES, met_in_a_run, named_changes, shown_change
 from livedata.store import datasets, digests
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database

@@ -14,7 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.model.row import ChangePage
-from livedata.services.notices.changes_by_name import ChangesByName, NamedChange
+from livedata.services.notices.told_changes import ChangesByName, NamedChange
 from livedata.store import datasets, feed, feed_tokens
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store

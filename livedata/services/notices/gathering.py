@@ -12,8 +12,7 @@ from livedata.model.ids import RowId, format_uuid
 from livedata.model.row_name import RowName
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.moments import DiffKind, RowDiff, row_diffs
-from livedata.services.notices.change_filters import ChangeRange
-from livedata.services.notices.changes_by_name import NamedChange, described
+from livedata.services.notices.told_changes import ChangeRange, NamedChange, described
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice

@@ -17,7 +17,7 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services.commit import RunOutcome
-from livedata.services.notices.change_filters import ChangeRange, narrowed
+from livedata.services.notices.told_changes import ChangeRange, narrowed
 from livedata.store import accounts, datasets, notices, outbox, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store

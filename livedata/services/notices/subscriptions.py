@@ -18,7 +18,7 @@ from livedata.model.ids import Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST, ChangeFilter, format_span
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
-from livedata.services.notices.change_filters import check_filter
+from livedata.services.notices.told_changes import check_filter
 from livedata.store import accounts, datasets, notices, outbox
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store

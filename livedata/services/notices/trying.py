@@ -13,14 +13,15 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.moments import find_moment
-from livedata.services.notices.change_filters import (
+from livedata.services.notices.gathering import Gathered, gather
+from livedata.services.notices.told_changes import (
     ChangeRange,
+    ChangesByName,
     MatchedRevision,
+    NamedChange,
     narrowed,
     told_change,
 )
-from livedata.services.notices.changes_by_name import ChangesByName, NamedChange
-from livedata.services.notices.gathering import Gathered, gather
 from livedata.store import datasets, feed
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database

@@ -14,8 +14,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
 from livedata.model.row_name import RowName, name_row
 from livedata.services import queries, row_names
-from livedata.services.pages.developments import Point, has_moved, of_cell
-from livedata.services.pages.history import Narrowing, history, last_ends
+from livedata.services.pages.history import Narrowing, Point, has_moved, history, last_ends, of_cell
 from livedata.store.database.store import Database
 
 MOST_ROWS: Final = 1_000

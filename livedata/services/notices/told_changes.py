@@ -1,23 +1,33 @@
-"""Revisions in the words of the table: the key of the row, and values by column name."""
+"""Changes as notices tell them: in the words of the table, those that are wanted (rules 13.8)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple, cast
 
+import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.extraction.cells import row_key
+from livedata.messages import notice_events
 from livedata.model.dataset import Column
-from livedata.model.ids import format_timestamp, format_uuid
+from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId, OwnerName, format_timestamp, format_uuid
 from livedata.model.row import Cells, ChangePage, Scalar
 from livedata.model.row_name import RowName, name_row
-from livedata.store import recipes
+from livedata.rules.conditions.parsing import parse_when
+from livedata.rules.declaration.notices import ChangeFilter
+from livedata.services.conditions import RevisionMatcher
+from livedata.store import datasets, feed, recipes
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.feed import ShownRevision
+from livedata.store.outbox import RevisionRange
+
+_PAGE = 500
 
 
 def described(line: Mapping[str, Any]) -> Iterator[str]:
@@ -134,3 +144,104 @@ def _cells(
         columns[field]["name"]: {"before": old.get(field), "after": after.get(field)}
         for field in changed
     }
+
+
+class MatchedRevision(NamedTuple):
+    """A revision that a filter leaves, with a sentence for each clause that it meets."""
+
+    revision: ShownRevision
+    sentences: Sequence[str]
+
+
+class ChangeRange(Struct, frozen=True):
+    """The changes of a range of revisions of a dataset."""
+
+    owner: OwnerName
+    dataset: DatasetId
+    window: RevisionRange
+
+    def pages(self, reader: Reader, limit: int = _PAGE) -> Iterator[ChangePage]:
+        """The pages of the range."""
+        fields = datasets.ref(reader, self.owner, self.dataset).fields
+        after: int | None = self.window.after
+        while after is not None:
+            part = feed.RevisionFilter(after, self.window.through, limit)
+            page = cast("ChangePage", orjson.loads(feed.page(reader, self.dataset, fields, part)))
+            yield page
+            after = page["nextAfter"]
+
+    def matches(self, reader: Reader, wanted: ChangeFilter) -> Iterator[MatchedRevision]:
+        """The revisions that a filter leaves.
+
+        None if its condition is about columns that the dataset does not have.
+        """
+        fields = datasets.ref(reader, self.owner, self.dataset).fields
+        names = {field: column["name"] for field, column in fields.columns.items()}
+        window = self.window.after, self.window.through
+        revisions = (
+            revision
+            for revision in feed.shown(reader, self.dataset, fields, *window)
+            if _is_wanted(revision, wanted, names)
+        )
+        if not wanted.when:
+            return (MatchedRevision(revision, ()) for revision in revisions)
+        try:
+            condition = parse_when(wanted.when, [*fields.columns.values()])
+        except Invalid:
+            return iter(())
+        met = RevisionMatcher(fields, condition).matches(reader, revisions)
+        return (
+            MatchedRevision(revision, [match.sentence for match in matches])
+            for revision, matches in met
+        )
+
+
+def _is_wanted(revision: ShownRevision, wanted: ChangeFilter, names: Mapping[str, str]) -> bool:
+    """Whether kinds and columns leave a revision."""
+    if wanted.kinds and revision.kind not in wanted.kinds:
+        return False
+    if not (wanted.columns or wanted.ignore):
+        return True
+    changed = {names.get(field) for field in revision.changed}
+    if wanted.columns and not changed.intersection(wanted.columns):
+        return False
+    return not (changed and changed.issubset(wanted.ignore))
+
+
+def narrowed(name: str, wanted: ChangeFilter, matches: int, count: int) -> str:
+    """What is said of the changes of a Run of which a filter leaves some."""
+    return notice_events.narrowed(name, matches, count, wanted.when)
+
+
+def told_change(change: NamedChange, wanted: ChangeFilter, sentences: Sequence[str]) -> NamedChange:
+    """A change by name with the cells that a filter has told, and what it meets."""
+    cells = change.line["changed"]
+    if wanted.columns:
+        cells = {name: cell for name, cell in cells.items() if name in wanted.columns}
+    return replace(change, line={**change.line, "changed": cells, "matches": sentences})
+
+
+def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, all_of: bool) -> None:
+    """Raise Invalid for a clause or a column that is wrong for the columns of these tables.
+
+    For all of them, or for every one of them if not `all_of`.
+    """
+    if not tables:
+        raise Invalid(
+            "There is no dataset yet whose columns these could be: make the dataset first."
+        )
+    wrong = [error for columns in tables if (error := _wrong(wanted, columns)) is not None]
+    if wrong and (all_of or len(wrong) == len(tables)):
+        raise wrong[0]
+
+
+def _wrong(wanted: ChangeFilter, columns: Sequence[Column]) -> Invalid | None:
+    try:
+        parse_when(wanted.when, columns)
+    except Invalid as error:
+        return error
+    names = [column["name"] for column in columns]
+    for name in (*wanted.columns, *wanted.ignore):
+        if name not in names:
+            return Invalid(f"There is no column {name!r}. There is: {', '.join(names)}.")
+    return None
