@@ -27,7 +27,6 @@ MIGRATIONS = "livedata.store.migrations"
 SHORT = 40
 """A module with fewer lines is a satellite, unless it has a reason."""
 REASONS: Mapping[str, str] = {
-    "livedata.store.database.sqlite.no_jobs": "the answer of one database to what the other has",
     "livedata.store.research.expiring": "whoever lets go of it imports nothing that writes it",
 }
 """Why a module is below 40 lines with fewer than two importers, if not by what it is."""

@@ -19,8 +19,8 @@ import orjson
 from benchmarks.goals import Report
 from benchmarks.stage import argument_parser, program
 from livedata.model.research.answers import PageText
-from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchLimits
+from livedata.model.research.record import Memory
 from livedata.research.asking.windows import LONGEST
 from livedata.research.harness import research
 from livedata.research.replay.tape import dump

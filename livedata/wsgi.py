@@ -5,7 +5,7 @@ from __future__ import annotations
 from livedata import config
 from livedata.api import create_app
 from livedata.pages import add_pages
-from livedata.rules.network.hosts import hosts
+from livedata.rules.network.installation import hosts
 from livedata.store.database.store import Store
 
 # A WSGI server imports this module in each of its processes: all of them may create the store.

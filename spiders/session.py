@@ -22,7 +22,7 @@ from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
 from livedata.model.recipe import ProxyMode
 from livedata.model.run import REFUSALS, FailureReason
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy, site_of
 from spiders.throttle import SiteThrottle
 

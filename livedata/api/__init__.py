@@ -24,7 +24,7 @@ from livedata.api.v1 import blueprint
 from livedata.model import ids
 from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
-from livedata.rules.network.hosts import Hosts
+from livedata.rules.network.installation import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller

@@ -30,7 +30,7 @@ from livedata.messages.validation import read
 from livedata.model.base import Shape
 from livedata.model.errors import BadRequest, Invalid, StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
-from livedata.rules.network.hosts import Hosts
+from livedata.rules.network.installation import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller

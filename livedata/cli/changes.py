@@ -10,19 +10,20 @@ from typing import NamedTuple
 
 import click
 
-from livedata.cli.all_changes import print_all
 from livedata.cli.column_input import find_column
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, since_option
+from livedata.cli.dataset.diff import print_all
 from livedata.cli.output.change_lines import print_lines
 from livedata.cli.output.streams import print_json_lines
 from livedata.hints import Subject, hint
 from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import REVISION_KINDS, Change, ChangePage
-from livedata.services import feed, queries, row_names
+from livedata.services import feed, queries
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.notices.told_changes import ChangesByName
+from livedata.services.rows import label_field
 from livedata.store import datasets
 from livedata.store.database.store import Database
 
@@ -230,9 +231,7 @@ def _print_changes(
         elif ctx.json:
             print_page = _print_json
         else:
-            print_page = partial(
-                print_lines, label=row_names.label_field(db, ctx.owner, dataset_id)
-            )
+            print_page = partial(print_lines, label=label_field(db, ctx.owner, dataset_id))
         try:
             with _cursor_keeper(ctx, dataset_id, cursor) as keep:
                 for page, position in revisions.pages(start, follow=follow):

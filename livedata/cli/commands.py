@@ -53,7 +53,7 @@ _DATASET: Table = {
     ),
     "import": (
         "Import the dataset of an archive that livedata dataset export --archive has written.",
-        "livedata.cli.dataset.import_archive:read_archive",
+        "livedata.cli.dataset.export:read_archive",
     ),
     "report": (
         "Write a report of dataset D: its table, what changed, and how its numbers developed.",

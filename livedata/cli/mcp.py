@@ -1,13 +1,17 @@
-"""``mcp``: answer agents, by the Model Context Protocol."""
+"""``mcp``: answer agents, by the Model Context Protocol; and what a person gives them for that."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import tomli_w
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,19 +23,62 @@ from livedata.cli.fast_start import ended_by_ctrl_c
 from livedata.cli.output.streams import print_message, print_text
 from livedata.config import Settings, load
 from livedata.mcp.access import DatasetAccess
-from livedata.mcp.setup import config_for, skill
 from livedata.mcp.tools import READING, WRITING, Tool
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Remedy
-from livedata.rules.network.hosts import hosts
+from livedata.rules.network.installation import hosts
 from livedata.store.database.store import Database, Store
 from livedata.worker.log import configure
 
 if TYPE_CHECKING:
     from livedata.mcp.http import Admit
 
-# Help names them without the module that knows their forms.
-CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+_NAME: Final = "livedata"
+
+
+def config_for(client: str, settings: Settings, options: Sequence[str]) -> str:
+    """What to paste into the settings of an agent: JSON or TOML alone."""
+    # An agent has another PATH and another folder, and none of the settings of this shell: so the
+    # interpreter and the home are absolute. What is secret stays out, but for that of the store.
+    given = {name: value for name, value in os.environ.items() if _is_given(name, value)}
+    command = {
+        "command": sys.executable,
+        "args": ["-m", "livedata", "mcp", *options],
+        "env": {**given, "LIVEDATA_HOME": str(settings.home.resolve())},
+    }
+    return CLIENTS[client](command)
+
+
+def _is_given(name: str, value: str) -> bool:
+    is_secret = name.endswith(("_KEY", "_PASSWORD")) or (name == "LIVEDATA_PROXY" and "@" in value)
+    return name.startswith("LIVEDATA_") and not is_secret
+
+
+def skill() -> str:
+    """A file SKILL.md for agents that use the shell."""
+    return (files("livedata.mcp") / "SKILL.md").read_text(encoding="utf-8")
+
+
+def _servers(command: Mapping[str, Any]) -> str:
+    return json.dumps({"mcpServers": {_NAME: command}}, indent=2, ensure_ascii=False)
+
+
+def _vscode(command: Mapping[str, Any]) -> str:
+    return json.dumps({"servers": {_NAME: {"type": "stdio", **command}}}, indent=2)
+
+
+def _codex(command: Mapping[str, Any]) -> str:
+    return tomli_w.dumps({"mcp_servers": {_NAME: command}}).rstrip()
+
+
+CLIENTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "claude-code": _servers,
+    "claude-desktop": _servers,
+    "cursor": _servers,
+    "vscode": _vscode,
+    "codex": _codex,
+}
+"""The agents whose settings are known: the first three share a form."""
 
 
 class _Offer(Struct, frozen=True):

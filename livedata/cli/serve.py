@@ -21,7 +21,7 @@ from livedata.config import Settings
 from livedata.messages.templates import plural
 from livedata.model.errors import LivedataError
 from livedata.pages import add_pages
-from livedata.rules.network.hosts import hosts
+from livedata.rules.network.installation import hosts
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
 from livedata.worker.metrics import Address, serving_metrics

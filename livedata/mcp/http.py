@@ -25,7 +25,7 @@ from livedata.mcp.access import DatasetAccess
 from livedata.mcp.server import AT_ONCE, AgentRequest, make_shared_server
 from livedata.mcp.tools import Tool
 from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
-from livedata.rules.network.hosts import Hosts
+from livedata.rules.network.installation import Hosts
 
 Admit = Callable[[str | None], DatasetAccess | None]
 """Which datasets an Authorization header opens; None if it has no key that is valid now."""

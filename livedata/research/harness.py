@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from livedata.messages.request import format_detail
 from livedata.model.problem import Problem, Remedy
 from livedata.model.research.answers import OfferedPlan, SearchResult
-from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
+from livedata.model.research.record import Memory
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import LIMITS, Budget, Cost, Limit, Reached
 from livedata.research.asking.prompts import plan_question
@@ -25,7 +25,7 @@ from livedata.research.ports import Ports, Question, RunOver
 from livedata.research.preview import Findings, Preview
 from livedata.research.reading import SourceReader, Visit
 from livedata.research.sources import in_order, search
-from livedata.rules.research.plan import plan_faults
+from livedata.rules.research.offers import plan_faults
 
 _DAY: Mapping[Limit, str] = {
     "token_limit": "research.day_token_limit",

@@ -19,7 +19,7 @@ from livedata.research.journal import Journal, fact
 from livedata.research.ports import Model, RunOver
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import fold_name
-from livedata.rules.research.offered_rows import SearchablePage, SupportedRow, judge_row
+from livedata.rules.research.offers import SearchablePage, SupportedRow, judge_row
 from livedata.rules.research.quotes import PageWords
 from livedata.rules.research.reconciliation import Offer
 

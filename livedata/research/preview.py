@@ -8,10 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from livedata.extraction.pagination import canonical_url
-from livedata.model.research.memory import KnownRow, Memory
 from livedata.model.research.outcome import ResearchedRow, RowIdentity
 from livedata.model.research.recipe import TablePlan
-from livedata.model.research.record import Merge, ResearchFact
+from livedata.model.research.record import KnownRow, Memory, Merge, ResearchFact
 from livedata.research.journal import fact
 from livedata.research.reading import Visit, unread_facts
 from livedata.rules.research.earlier_rows import PageView, Witnesses, cells_of, gone, is_mentioned

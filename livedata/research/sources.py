@@ -19,9 +19,8 @@ from livedata.model.research.answers import (
     SearchAnswer,
     SearchResult,
 )
-from livedata.model.research.memory import KnownRow
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
-from livedata.model.research.record import ResearchStep
+from livedata.model.research.record import KnownRow, ResearchStep
 from livedata.research.journal import Journal, fact, request_digest
 from livedata.research.ports import Ports, RunOver, Search, SearchQuery
 

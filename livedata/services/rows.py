@@ -1,20 +1,27 @@
-"""Cells that a person edits: by hand, back to the source, and those whose source has moved on."""
+"""Rows as people have them: cells that a person edits, and what names a row.
+
+A cell is edited by hand and given back to the source, which may have moved on meanwhile; for names
+see `livedata.model.row_name`.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TypedDict
 
 import orjson
 
 from livedata.extraction.cells import same
 from livedata.model import ids
+from livedata.model.dataset import Column
 from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, OwnerName, RevisionId, RowId
 from livedata.model.row import RowEdit, RowRevision, Scalar
+from livedata.model.row_name import RowName
 from livedata.rules.changes import edits
 from livedata.rules.changes.compare import Cells, CurrentRow
-from livedata.store import datasets, feed, overrides, revisions
+from livedata.store import datasets, feed, overrides, revisions, shown_rows
 from livedata.store import rows as row_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
@@ -154,3 +161,25 @@ def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOv
         }
         for override in moved
     ]
+
+
+def label_column(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Column | None:
+    """The column whose texts name the rows of a dataset; None if their keys do."""
+    with db.reading() as reader:
+        fields = datasets.ref(reader, owner, dataset_id).fields
+    return None if fields.label is None else fields.columns[fields.label]
+
+
+def label_field(db: Database, owner: OwnerName, dataset_id: DatasetId) -> str | None:
+    """The field of that column."""
+    column = label_column(db, owner, dataset_id)
+    return None if column is None else column["id"]
+
+
+def called(
+    db: Database, owner: OwnerName, dataset_id: DatasetId, wanted: Sequence[str]
+) -> dict[str, RowName]:
+    """Row id -> what these rows of a dataset are called now."""
+    with db.reading() as reader:
+        fields = datasets.ref(reader, owner, dataset_id).fields
+        return shown_rows.names(reader, fields, wanted)

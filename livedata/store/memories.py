@@ -8,8 +8,8 @@ from msgspec import json
 from msgspec.structs import replace
 
 from livedata.model.ids import DatasetId, Micros, ObservationId
-from livedata.model.research.memory import KnownCell, KnownRow, Memory
 from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import KnownCell, KnownRow, Memory
 from livedata.rules.changes.compare import CurrentRow
 from livedata.store import rows
 from livedata.store.database.backend import Reader, Writer

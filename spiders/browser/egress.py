@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct, field
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
 
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy, literal_address, split_place
 from spiders.browser.proxy_headers import (
     Refused,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
 from urllib.parse import urlsplit
 
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import split_place
 from spiders.fetch.errors import HeaderTooLong
 from spiders.fetch.heads import LONGEST_HEAD

@@ -35,16 +35,12 @@ from spiders.cli.fetched_page import FetchedPage, fetch_lists
 from spiders.cli.init_report import (
     commented_source,
     found_json,
-    is_feed,
-    no_list,
-    nothing_differs,
     nothing_json,
     print_found,
     print_lists,
-    too_much,
-    unread,
     why_not_ready,
 )
+from spiders.cli.no_list import is_feed, no_list, nothing_differs, too_much, unread
 from spiders.cli.proving import Proposed, Prover
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config

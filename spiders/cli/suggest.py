@@ -39,7 +39,7 @@ from livedata.services.forecast import (
 )
 from livedata.store.database.store import Database
 from spiders.cli.fetched_page import fetch_page
-from spiders.cli.init_report import unread
+from spiders.cli.no_list import unread
 from spiders.cli.preview import EXIT_CODES
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out

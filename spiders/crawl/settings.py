@@ -15,7 +15,7 @@ from typing_extensions import override
 from livedata import config
 from livedata.extraction.matching.css import names_derived, without_derived
 from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.fetch.handler import GuardedHandler
 from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes

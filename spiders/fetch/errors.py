@@ -9,7 +9,7 @@ from __future__ import annotations
 from scrapy.exceptions import IgnoreRequest
 
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy, url_problem
 
 _CHECK_PROXY = (Remedy("check_proxy"),)

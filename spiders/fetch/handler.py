@@ -18,7 +18,7 @@ from scrapy.exceptions import (
 from scrapy.http import Response
 from typing_extensions import override
 
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import site_of, split_place
 from spiders.fetch.errors import (
     RunCancelled,

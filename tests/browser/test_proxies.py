@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from livedata.model.run import Run
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.browser import shared_browser
 from spiders.browser.egress import Egress

@@ -10,7 +10,7 @@ import pytest
 
 from livedata.api import close_app, create_app
 from livedata.pages import add_pages
-from livedata.rules.network.hosts import hosts
+from livedata.rules.network.installation import hosts
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium
 from tests.browsing.visitor import Visitor

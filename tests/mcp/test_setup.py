@@ -11,8 +11,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from livedata.cli.mcp import CLIENTS as OFFERED
-from livedata.mcp.setup import CLIENTS
+from livedata.cli.mcp import CLIENTS
 from tests.cli.shell import Shell
 from tests.services.table import Table
 
@@ -24,7 +23,7 @@ def commands(client: str, printed: str) -> dict[str, Any]:
     return dict(servers)
 
 
-@pytest.mark.parametrize("client", OFFERED)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_what_is_printed_for_an_agent_starts_the_server_of_this_store(
     table: Table, tmp_path: Path, client: str
 ) -> None:
@@ -54,10 +53,6 @@ def test_settings_of_the_shell_are_given_to_the_agent_without_secrets(
     printed = Shell(tmp_path).out("mcp", "--print-config", "cursor")
     assert commands("cursor", printed)["livedata"]["env"]["LIVEDATA_TIMEZONE"] == "Asia/Tokyo"
     assert "secret" not in printed
-
-
-def test_the_agents_that_help_names_are_those_whose_settings_are_known() -> None:
-    assert list(CLIENTS) == list(OFFERED)
 
 
 def test_the_skill_names_commands_and_options_that_are_there(tmp_path: Path) -> None:

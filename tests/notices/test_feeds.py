@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from livedata.api import close_app, create_app
 from livedata.model import ids
-from livedata.rules.network.hosts import hosts
+from livedata.rules.network.installation import hosts
 from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.services.notices import feeds

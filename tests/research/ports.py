@@ -19,7 +19,6 @@ from livedata.model.research.answers import (
     SearchResult,
     Unread,
 )
-from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory
 from livedata.model.research.outcome import ResearchedRow, ResearchOutcome
 from livedata.model.research.recipe import (
     Attribute,
@@ -28,7 +27,15 @@ from livedata.model.research.recipe import (
     ResearchRecipe,
     TablePlan,
 )
-from livedata.model.research.record import Artifact, ResearchFact, ResearchStep
+from livedata.model.research.record import (
+    Artifact,
+    KnownCell,
+    KnownEntity,
+    KnownRow,
+    Memory,
+    ResearchFact,
+    ResearchStep,
+)
 from livedata.model.run import Phase
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.asking.questions import RecordedAnswer

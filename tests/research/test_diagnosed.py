@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
+from livedata.model.research.record import Memory
 from livedata.research.replay.replay import as_recorded
 from livedata.rules.diagnosis.research import entities
 from livedata.rules.diagnosis.research.pages import page_outcomes

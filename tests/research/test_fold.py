@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livedata.rules.research.fold import FoldedText, fold
-from livedata.rules.research.numbers import holds_numbers
-from livedata.rules.research.quotes import PageWords
+from livedata.rules.research.quotes import PageWords, holds_numbers
 
 PAGE = "Module  mod_ssl\tStatus: Extension\nIt’s “fast” — since 2,011.\nC++ and .NET; naïve ﬁles\n"
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from livedata.model.research.answers import CallFailure, Failed, SearchAnswer, Unread
-from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory, Spent
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchLimits
+from livedata.model.research.record import KnownCell, KnownEntity, KnownRow, Memory, Spent
 from livedata.model.run import ResearchStop
 from livedata.research.harness import research
 from livedata.research.ports import SearchQuery

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.model.research.memory import KnownEntity
 from livedata.model.research.recipe import EntityKind
+from livedata.model.research.record import KnownEntity
 from livedata.rules.research.identity import (
     Ambiguous,
     ClaimedIdentity,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from livedata.model.research.answers import Failed
-from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
+from livedata.model.research.record import Memory
 from livedata.research.asking.windows import PART, parts, windows
 from livedata.research.harness import research
 from livedata.research.replay.replay import replay

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from livedata.rules.research.numbers import holds_numbers
-from livedata.rules.research.quotes import PageWords
+from livedata.rules.research.quotes import PageWords, holds_numbers
 
 
 @pytest.mark.parametrize(

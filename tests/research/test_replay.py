@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from livedata.model.research.memory import KnownCell, KnownRow, Memory
+from livedata.model.research.record import KnownCell, KnownRow, Memory
 from livedata.research.harness import research
 from livedata.research.replay.replay import OtherHarness, replay
 from livedata.research.replay.tape import BadTape, Tape, dump, load

@@ -17,10 +17,9 @@ from msgspec import json
 from msgspec.structs import replace
 
 from livedata.model.research.answers import CallFailure, Failed, PageText, Unread
-from livedata.model.research.memory import Memory, Spent
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
-from livedata.model.research.record import Artifact
+from livedata.model.research.record import Artifact, Memory, Spent
 from livedata.research.harness import research
 from livedata.research.replay.replay import replay
 from livedata.research.replay.tape import dump, load

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
-from livedata.model.research.memory import KnownCell, KnownRow, Memory
 from livedata.model.research.recipe import (
     Attribute,
     ResearchField,
@@ -19,7 +18,7 @@ from livedata.model.research.recipe import (
     ResearchRecipe,
     TablePlan,
 )
-from livedata.model.research.record import ResearchFact
+from livedata.model.research.record import KnownCell, KnownRow, Memory, ResearchFact
 from livedata.model.run import Run, Stage
 
 RUN = "00000000-0000-7000-8000-000000000001"

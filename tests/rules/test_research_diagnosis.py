@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from livedata.model.diagnosis.entities import Outcome
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.research.memory import Memory
-from livedata.model.research.record import ResearchFact
+from livedata.model.research.record import Memory, ResearchFact
 from livedata.rules.diagnosis.research import areas, entities
 from livedata.rules.diagnosis.research.pages import count_pages, list_pages
 from livedata.rules.diagnosis.research.traces import trace_entities

@@ -22,7 +22,7 @@ from typing_extensions import override
 from livedata import config
 from livedata.model.errors import Invalid
 from livedata.model.run import GUARDS
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from spiders.crawl.settings import fetch_config
 from tests import faults
 from tests.crawling import Crawling, shop_source

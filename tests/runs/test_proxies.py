@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model.errors import Invalid
 from livedata.model.run import Run
-from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.installation import Proxy
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.proxy import ForwardProxy

@@ -11,7 +11,6 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, RunId
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import (
     CellQuote,
     ResearchedCell,
@@ -24,6 +23,7 @@ from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
 from livedata.model.research.record import (
     Artifact,
     ArtifactKind,
+    Memory,
     ResearchFact,
     ResearchStep,
     RowCounts,

@@ -15,7 +15,7 @@ from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import datasets, row_names
+from livedata.services import datasets
 from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
@@ -25,6 +25,7 @@ from livedata.services.moments import diff
 from livedata.services.notices import feeds
 from livedata.services.pages.history import Narrowing, history
 from livedata.services.pages.table import TableQuery, table_page
+from livedata.services.rows import label_column
 from livedata.services.run_view import viewing
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store
@@ -55,7 +56,7 @@ def choose(table: Table, column: str, **body: Any) -> Any:
 
 
 def label(table: Table, store: Store | None = None, owner: str = "local") -> str | None:
-    column = row_names.label_column(store or table.store, owner, table.id)
+    column = label_column(store or table.store, owner, table.id)
     return None if column is None else column["name"]
 
 

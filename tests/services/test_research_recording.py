@@ -9,9 +9,8 @@ from livedata.model import ids
 from livedata.model.errors import LostLease
 from livedata.model.ids import RunId
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.memory import KnownCell, Spent
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import LONGEST_BODY, ResearchFact
+from livedata.model.research.record import LONGEST_BODY, KnownCell, ResearchFact, Spent
 from livedata.services import attempts, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording

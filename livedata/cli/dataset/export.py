@@ -1,4 +1,4 @@
-"""``dataset export``: the rows as a file or a stream."""
+"""``dataset export`` and ``import``: the rows as a file or a stream, and a whole dataset in one file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import click
 from livedata.cli.column_input import parse_names
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, at_option, common_options, where_option
-from livedata.cli.dataset.datapackage_writer import check_package, write_package
-from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
-from livedata.cli.output.streams import print_json, print_message
-from livedata.cli.output.tables import print_moment
+from livedata.cli.dataset.text_writers import RowWriter, check_package, write_package
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_moment, print_record
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
 from livedata.formats.parquet_writer import write_parquet
 from livedata.formats.table_layout import TableLayout
 from livedata.formats.xlsx_writer import write_xlsx
+from livedata.hints import Subject
 from livedata.messages.templates import plural
 from livedata.model.dataset import Dataset
+from livedata.rules.declaration.consistency import check_name
 from livedata.services import queries
-from livedata.services.archive import export_archive
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
 from livedata.services.snapshot import TableSnapshot, snapshot
 
 _FORMATS = {
@@ -236,3 +238,43 @@ def _write_archive(ctx: CommandContext, name: str, file: Path, *, force: bool) -
         f"Wrote {', '.join(contents)} and {plural(counts['runs'], 'Run')} to {file} "
         f"({format_size(size)})."
     )
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="Another name than the dataset had.")
+@common_options
+def read_archive(ctx: CommandContext, file: Path, name: str | None) -> None:
+    """Import the dataset of an archive that livedata dataset export --archive has written.
+
+    It keeps its ids, its history and the places of its readers, and costs nothing. It is paused:
+    livedata dataset update D --status active starts its schedule. An archive that is damaged, or
+    whose dataset is here already, is refused as a whole.
+    """
+    if name is not None:
+        check_name(name)
+    targets = ctx.settings.targets
+    # The file first: a name that is mistyped makes no store.
+    with open_archive(file) as archive, ctx.writing() as store:
+        credits_ = ctx.first_credits
+        dataset = import_archive(
+            store, ctx.owner, archive, targets, name=name, first_credits=credits_
+        )
+    if ctx.json:
+        print_json(dataset)
+        return
+    members = archive.manifest.members
+    # An archive has those too that are gone, and the export has counted them.
+    gone = members["rows.jsonl"].records - dataset["rowCount"]
+    print_record(
+        {
+            "name": dataset["name"],
+            "id": dataset["id"],
+            "rows": f"{dataset['rowCount']}, and {gone} gone" if gone else dataset["rowCount"],
+            "changes": members["revisions.jsonl"].records,
+            "schedule": dataset["schedule"] or "none",
+        }
+    )
+    print_message("It is paused until you start it:")
+    active = ("--status", "active")
+    print_text(Subject(ctx.owner).command("dataset update", dataset["name"], options=active))

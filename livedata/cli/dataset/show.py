@@ -18,8 +18,9 @@ from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
 from livedata.model.problem import Remedy
-from livedata.services import queries, row_names
+from livedata.services import queries
 from livedata.services.fires import Timetable, next_fires, timetable
+from livedata.services.rows import label_column
 
 
 @click.command("list")
@@ -75,7 +76,7 @@ def show_dataset(ctx: CommandContext, name: str) -> None:
         if ctx.json:
             print_json(dataset)
         else:
-            label = row_names.label_column(db, ctx.owner, dataset_id)
+            label = label_column(db, ctx.owner, dataset_id)
             print_dataset(dataset, label, timetable(db, dataset_id, ctx.settings.timezone))
         warn_if_low(db, ctx.owner, dataset_id)
 

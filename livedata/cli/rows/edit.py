@@ -22,7 +22,7 @@ from livedata.model.problem import Remedy
 from livedata.model.row import MAX_REQUEST_ID, RowEdit, RowRevision, Scalar
 from livedata.model.row_name import name_row
 from livedata.rules.changes.edits import parse_value
-from livedata.services import queries, row_names, rows
+from livedata.services import queries, rows
 from livedata.store.database.store import Store
 
 
@@ -118,7 +118,7 @@ class _EditedRow:
         self.store, self.owner = store, owner
         self.dataset_id = queries.find_dataset(store, owner, name)
         self.columns = queries.dataset(store, owner, self.dataset_id)["columns"]
-        self.label = row_names.label_field(store, owner, self.dataset_id)
+        self.label = rows.label_field(store, owner, self.dataset_id)
         self.id = queries.find_row(store, owner, self.dataset_id, key)
         self.before = queries.row(store, owner, self.dataset_id, self.id)
 

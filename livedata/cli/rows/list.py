@@ -29,8 +29,8 @@ from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowDetail, RowFilter, Scalar
 from livedata.model.row_name import RowName, name_row
 from livedata.rules.conditions.parsing import parse_where
-from livedata.services import queries, row_names
-from livedata.services.rows import edited_cells
+from livedata.services import queries
+from livedata.services.rows import called, edited_cells, label_column, label_field
 from livedata.services.rows import stale as stale_edits
 from livedata.services.snapshot import snapshot
 
@@ -100,7 +100,7 @@ def _list_rows(
         condition = parse_where(where, columns) if where else None
         rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only, condition)
         edited = {} if ctx.json else edited_cells(db, ctx.owner, dataset_id)
-        label = row_names.label_field(db, ctx.owner, dataset_id)
+        label = label_field(db, ctx.owner, dataset_id)
     _print_page(ctx, name, limit, _RowPage(rows, more, columns, label, edited))
 
 
@@ -165,9 +165,9 @@ def _list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         # All of them, not up to the limit: the last line says how many there are.
         edits = stale_edits(db, ctx.owner, dataset_id)
-        label = row_names.label_column(db, ctx.owner, dataset_id)
+        label = label_column(db, ctx.owner, dataset_id)
         shown = [each["rowId"] for each in edits[:limit]]
-        names = row_names.called(db, ctx.owner, dataset_id, shown)
+        names = called(db, ctx.owner, dataset_id, shown)
     if ctx.json:
         print_json(edits[:limit])
     elif edits:
@@ -288,7 +288,7 @@ def list_unreadable(ctx: CommandContext, name: str, limit: int, only: RowFilter)
         details = [
             queries.row(db, ctx.owner, dataset_id, RowId(ids.raw_id(row["id"]))) for row in rows
         ]
-        label = row_names.label_column(db, ctx.owner, dataset_id)
+        label = label_column(db, ctx.owner, dataset_id)
     if details:
         lines = [line for detail in details for line in _lines(detail, columns)]
         names = {

@@ -18,7 +18,8 @@ from livedata.model.errors import Damaged
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
 from livedata.model.row_name import RowName, name_row
-from livedata.services import feed, queries, row_names
+from livedata.services import feed, queries
+from livedata.services.rows import label_field
 from livedata.store.database.store import Database
 
 PAGE = 500
@@ -36,7 +37,7 @@ def show_row(ctx: CommandContext, dataset: str, row: str, history: bool) -> None
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         row_id = queries.find_row(db, ctx.owner, dataset_id, row)
         detail = queries.row(db, ctx.owner, dataset_id, row_id)
-        label = row_names.label_field(db, ctx.owner, dataset_id)
+        label = label_field(db, ctx.owner, dataset_id)
         pages = list(_history(db, ctx.owner, dataset_id, row_id)) if history else []
     changes = [change for page in pages for change in page["data"]]
     if ctx.json:

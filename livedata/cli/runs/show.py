@@ -21,7 +21,7 @@ from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
 from livedata.model.run import HELD_BY_GUARDS
-from livedata.rules.explanation.acceptance import without_output
+from livedata.rules.changes.guards import without_output
 from livedata.services import queries
 from livedata.services.run_report import RunReport
 

@@ -13,9 +13,8 @@ from livedata.model.diagnosis.entities import Basis
 from livedata.model.diagnosis.recorded_run import RowAtRun, RunFacts
 from livedata.model.problem import Problem
 from livedata.model.research.answers import CallUsage, SearchResult
-from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import ResearchFact
+from livedata.model.research.record import Memory, ResearchFact
 from livedata.model.research.stored import SentRecipe
 from livedata.model.run import Run
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Uri, Uuid

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model.research.answers import CallUsage
-from livedata.model.research.memory import Spent
 from livedata.model.research.recipe import ResearchLimits
+from livedata.model.research.record import Spent
 from livedata.model.research.settings import DayBudget
 from livedata.research.ports import Prices, Question
 

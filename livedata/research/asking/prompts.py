@@ -13,7 +13,7 @@ from livedata.model.research.answers import PageText
 from livedata.model.research.recipe import EntityKind, TablePlan
 from livedata.research.asking.windows import Window
 from livedata.research.ports import Question
-from livedata.rules.research.plan import LONGEST_QUERY, MOST_ATTRIBUTES
+from livedata.rules.research.offers import LONGEST_QUERY, MOST_ATTRIBUTES
 
 _TAG = re.compile("<(?=[a-z/!|])", re.IGNORECASE)
 MOST_ROWS = 25

@@ -27,7 +27,7 @@ from livedata.research.asking.windows import windows
 from livedata.research.page import ExtractedPage
 from livedata.research.ports import Model
 from livedata.research.providers.connection import connected
-from livedata.rules.research.offered_rows import SupportedRow, judge_row
+from livedata.rules.research.offers import SupportedRow, judge_row
 
 if TYPE_CHECKING:
     from livedata.model.research.answers import PageText

@@ -17,10 +17,9 @@ from livedata.model.diagnosis.replayed import (
     ReplayDiff,
     ReplayMode,
 )
-from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchField, ResearchRecipe
-from livedata.model.research.record import ResearchFact
+from livedata.model.research.record import Memory, ResearchFact
 from livedata.model.row import MissingReason
 from livedata.model.run import Run
 from livedata.research.asking.prompts import HARNESS_VERSION

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from livedata.model.research.answers import Unread
-from livedata.model.research.memory import Memory
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, ArtifactKind, ResearchFact
+from livedata.model.research.record import Artifact, ArtifactKind, Memory, ResearchFact
 from livedata.model.run import ResearchStop, Run
 from livedata.research.asking.questions import RecordedAnswer
 from livedata.research.reading import RecordedPage

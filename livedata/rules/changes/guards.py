@@ -5,7 +5,7 @@ They compare the facts of two Runs, so a drift is judged of counts and not of ce
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from msgspec import Struct
@@ -50,6 +50,10 @@ _INPUTS: Final[Mapping[str, str]] = {
     "share": "share",
 }
 """Parameter of a drift -> its name among the inputs of the stop rule."""
+
+# A second Run confirms a loss only while the output of the first is kept.
+_OF_THE_OUTPUT: Final = frozenset(("accept", "accept_loss", "accept_paid", "confirm_loss"))
+_RUN_AGAIN: Final = Remedy("run_again")
 
 
 class Comparison(Struct, frozen=True):
@@ -269,3 +273,12 @@ def unreadable_text(facts: RunFacts, position: int) -> str | None:
     """The first text of a field that could not be read; None if none was kept."""
     texts = (record["cells"].get(str(position)) for record in facts.get("offending", []))
     return next((text for text in texts if text is not None), None)
+
+
+def without_output(remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """The same remedies, with another Run in place of those that need the output of this one."""
+    given = list(remedies)
+    left = [remedy for remedy in given if remedy.code not in _OF_THE_OUTPUT]
+    if len(left) < len(given) and _RUN_AGAIN not in left:
+        left.append(_RUN_AGAIN)
+    return tuple(left)

@@ -16,7 +16,7 @@ from livedata.model.errors import Detail, ResearchUnavailable
 from livedata.model.problem import Remedy
 from livedata.model.research.answers import OfferedPlan
 from livedata.rules.network.targets import url_problem
-from livedata.rules.research.plan import plan_faults
+from livedata.rules.research.offers import plan_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from livedata.messages.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.problem import Problem, Remedy, problem_of
-from livedata.rules.changes.guards import KEYS_CHANGED, KEYS_MOVED, MASS_LOSS
+from livedata.rules.changes.guards import KEYS_CHANGED, KEYS_MOVED, MASS_LOSS, without_output
 from livedata.rules.changes.keys import another_key
-from livedata.rules.explanation.acceptance import without_output
 from livedata.rules.explanation.explain_fields import (
     explain_fields,
     explain_keys,

@@ -8,12 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.extraction.pagination import canonical_url
-from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow
 from livedata.model.research.outcome import CellQuote, ResearchedCell
+from livedata.model.research.record import KnownCell, KnownEntity, KnownRow
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold
-from livedata.rules.research.numbers import with_plain_numbers
-from livedata.rules.research.quotes import PageWords
+from livedata.rules.research.quotes import PageWords, with_plain_numbers
 from livedata.rules.research.reconciliation import MergedCell, Reconciled
 
 SHORTEST_MENTION = 4

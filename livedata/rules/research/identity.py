@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from livedata.model.research.memory import KnownEntity
 from livedata.model.research.recipe import EntityKind
+from livedata.model.research.record import KnownEntity
 from livedata.rules.research.fold import fold
 
 Scope = tuple[tuple[str, str], ...]

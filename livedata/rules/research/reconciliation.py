@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import Ambiguous, ClaimedIdentity, Entities
-from livedata.rules.research.offered_rows import SupportedCell, SupportedRow
+from livedata.rules.research.offers import SupportedCell, SupportedRow
 
 MOST_ROWS = 1000
 """The rows of a Run; those of earlier Runs stand beside them."""

@@ -11,8 +11,7 @@ from livedata.model.diagnosis.diagnostics import Asked, CostArea, Finding, RunDi
 from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
-from livedata.model.research.memory import Memory
-from livedata.model.research.record import ArtifactKind, ResearchFact
+from livedata.model.research.record import ArtifactKind, Memory, ResearchFact
 from livedata.model.research.stored import compile_research
 from livedata.model.run import RunDiscovery
 from livedata.rules.diagnosis.areas import report

@@ -13,8 +13,9 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
 from livedata.model.row_name import RowName, name_row
-from livedata.services import queries, row_names
+from livedata.services import queries
 from livedata.services.pages.history import Narrowing, Point, has_moved, history, last_ends, of_cell
+from livedata.services.rows import label_field
 from livedata.store.database.store import Database
 
 MOST_ROWS: Final = 1_000
@@ -63,7 +64,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         before = told.before
         if before is None:
             break
-    label = row_names.label_field(db, owner, dataset)
+    label = label_field(db, owner, dataset)
     names |= {row["id"]: name_row(row["rowKey"], row["data"], label) for row in rows}
     moment = format_timestamp(since)
     seen = {row["id"]: row["observedAt"] for row in rows}

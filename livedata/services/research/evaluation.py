@@ -11,7 +11,7 @@ from livedata.model.row import Row
 from livedata.model.wire import as_uri
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import fold_name
-from livedata.rules.research.numbers import holds_numbers
+from livedata.rules.research.quotes import holds_numbers
 from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries
 from livedata.services.diagnostics import artifact_index

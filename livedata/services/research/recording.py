@@ -9,9 +9,8 @@ from msgspec import DecodeError, Raw, Struct, json
 
 from livedata.model import ids
 from livedata.model.ids import DatasetId, Micros, RunId
-from livedata.model.research.memory import Memory, Spent
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, ResearchStep
+from livedata.model.research.record import Artifact, Memory, ResearchStep, Spent
 from livedata.model.research.settings import ResearchSettings
 from livedata.model.research.stored import (
     DeclaredPlan,

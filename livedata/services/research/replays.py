@@ -1,4 +1,4 @@
-"""The tape of a Run, and its replay as it is answered: rows, facts and diagnostics (rules 14.13)."""
+"""The tape of a Run, and its replay as it is answered: rows, facts, diagnostics (rules 14.13)."""
 
 from __future__ import annotations
 

@@ -186,3 +186,22 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Let go of every connection."""
+
+
+class NoJobs:
+    """The jobs where there are none: crawl workers look at the queue by themselves."""
+
+    heard = False
+
+    async def listen(self, ring: Callable[[], object]) -> None:
+        """Nothing comes."""
+
+    def take(self) -> Job | None:
+        """None."""
+        return None
+
+    def finish(self, job: Job) -> None:
+        """Nothing."""
+
+    def sweep(self) -> None:
+        """Nothing."""

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct
 
 from livedata.model.ids import DatasetId
-from livedata.model.research.memory import KnownEntity
 from livedata.model.research.outcome import RowIdentity
 from livedata.model.research.recipe import EntityKind
+from livedata.model.research.record import KnownEntity
 from livedata.model.row import ResearchRowIdentity
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import JsonColumn, dump

@@ -14,8 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.research.memory import KnownRow
-from livedata.model.research.record import ResearchFact
+from livedata.model.research.record import KnownRow, ResearchFact
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import fold_name
 

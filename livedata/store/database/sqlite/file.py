@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livedata.model.errors import StoreUnavailable
-from livedata.store.database.backend import AlreadyThere
-from livedata.store.database.sqlite.no_jobs import NoJobs
+from livedata.store.database.backend import AlreadyThere, NoJobs
 from livedata.store.database.sqlite.transaction import WITHOUT_KEY, SqliteTransaction, without_key
 
 if TYPE_CHECKING:

@@ -1,18 +1,26 @@
-"""What a model offers for a page, judged by the words of that page: rules 14.6."""
+"""What a model offers: a plan, and rows for a page, judged by the words of that page (rules 14)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
 
-from livedata.model.research.answers import OfferedCell, OfferedRow, PageText
+from livedata.model.errors import Detail
+from livedata.model.research.answers import OfferedCell, OfferedPlan, OfferedRow, PageText
 from livedata.model.research.recipe import Attribute, TablePlan
 from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold, without_marks
 from livedata.rules.research.identity import Scope, fold_name, fold_url, host_of, within
 from livedata.rules.research.quotes import Excerpt, PageWords, holds_words
+
+MOST_ATTRIBUTES = 12
+LONGEST_LABEL = 120
+LONGEST_QUERY = 400
+LONGEST_DESCRIPTION = 500
+FIXED_LABELS = ("Evidence", "Source")
+"""The labels of the columns that every research dataset has beside its name."""
 
 RowFault = Literal["invalid_name", "name_quote_not_on_page", "name_not_in_quote", "scope_missing"]
 CellFault = Literal["quote_not_on_page", "digits_not_in_quote"]
@@ -21,6 +29,48 @@ LONGEST_NAME = 200
 """Characters of a name or an alias (interface 2.4)."""
 LONGEST_VALUE = 32_768
 """Characters of a value (rules 6.4)."""
+
+
+def plan_faults(plan: OfferedPlan) -> list[Detail]:
+    """Everything that is wrong with a plan, place by place."""
+    return [*_text_faults(plan), *_label_faults(plan)]
+
+
+def _text_faults(plan: OfferedPlan) -> Iterator[Detail]:
+    texts = {
+        "title": (plan.title, LONGEST_DESCRIPTION),
+        "rowMeaning": (plan.row_meaning, LONGEST_DESCRIPTION),
+        "nameLabel": (plan.name_label, LONGEST_LABEL),
+        "query": (plan.query, LONGEST_QUERY),
+        "rowIdentity.description": (plan.row_identity.description, LONGEST_DESCRIPTION),
+    }
+    for number, attribute in enumerate(plan.attributes):
+        texts[f"attributes[{number}].label"] = (attribute.label, LONGEST_LABEL)
+        texts[f"attributes[{number}].description"] = (attribute.description, LONGEST_DESCRIPTION)
+    for path, (text, longest) in texts.items():
+        if not fold(text):
+            yield Detail(path, "must not be empty")
+        elif len(text) > longest:
+            yield Detail(path, f"must have at most {longest} characters, not {len(text)}")
+
+
+def _label_faults(plan: OfferedPlan) -> Iterator[Detail]:
+    labels = [attribute.label for attribute in plan.attributes]
+    if not 1 <= len(labels) <= MOST_ATTRIBUTES:
+        yield Detail("attributes", f"must have 1 to {MOST_ATTRIBUTES} entries, not {len(labels)}")
+    taken = {fold(label): label for label in (*FIXED_LABELS, plan.name_label)}
+    for number, label in enumerate(labels):
+        other = taken.setdefault(fold(label), label)
+        if other is not label and fold(label):
+            yield Detail(
+                f"attributes[{number}].label", f"is {label!r}, which is too like {other!r}"
+            )
+    for number, label in enumerate(plan.row_identity.scope_fields):
+        if label not in labels:
+            yield Detail(
+                f"rowIdentity.scopeFields[{number}]",
+                f"is {label!r}, which is the label of no attribute",
+            )
 
 
 class SupportedCell(Struct, frozen=True):
