@@ -1,4 +1,4 @@
-"""``dataset export`` and ``import``: the rows as a file or a stream, and a whole dataset in one file."""
+"""``dataset export`` and ``import``: rows as a file or a stream, a whole dataset in one file."""
 
 from __future__ import annotations
 
