@@ -25,7 +25,7 @@ _DATASET: Table = {
     "update": ("Change dataset D: what is not given stays.", "livedata.cli.dataset.update:update"),
     "delete": (
         "Delete dataset D with all its rows and history; the ledger keeps what it cost.",
-        "livedata.cli.dataset.delete:delete_dataset",
+        "livedata.cli.dataset.update:delete_dataset",
     ),
     "source": (
         "Print what dataset D was declared with, as TOML that create reads back.",

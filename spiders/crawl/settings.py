@@ -18,8 +18,14 @@ from livedata.model.recipe import NextLinkPages, Recipe, UrlPatternPages
 from livedata.rules.network.installation import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.fetch.handler import GuardedHandler
-from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes
-from spiders.fetch.robots import RenderedRobots, Robots
+from spiders.fetch.middlewares import (
+    Cookies,
+    Decompression,
+    Redirects,
+    Refreshes,
+    RenderedRobots,
+    Robots,
+)
 from spiders.session import HarvestPipeline
 
 MAX_BODY = 5 * 2**20

@@ -375,7 +375,7 @@ def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> 
 def test_a_crawl_delay_is_capped(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spiders.fetch.robots.MAX_CRAWL_DELAY", 1)
+    monkeypatch.setattr("spiders.fetch.middlewares.MAX_CRAWL_DELAY", 1)
     run = robots(crawling, site, "User-agent: *\nCrawl-delay: 3600")
     assert run["status"] == "succeeded"
     assert 0.5 < gaps(site)[0] < LONG

@@ -1,7 +1,8 @@
-"""``dataset update``: other properties, and the names and columns that a person adds."""
+"""``dataset update`` and ``delete``: properties and columns that a person changes, and the end."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,7 +12,9 @@ from livedata.cli.column_input import find_column, split_assignment
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.dataset.show import print_dataset
-from livedata.cli.output.streams import print_json
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.messages.controls import escape_controls
+from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Detail, Invalid
@@ -131,3 +134,45 @@ def _new_column(text: str) -> dict[str, object]:
     if not colon:
         raise Invalid(f"{text!r} must be written NAME:TYPE, such as note:string.")
     return {"name": name, "type": kind, "ownership": "user"}
+
+
+@click.command("delete")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete_dataset(ctx: CommandContext, name: str, yes: bool) -> None:
+    """Delete dataset D with all its rows and history; the ledger keeps what it cost."""
+    with ctx.writing() as store:
+        # Read before it is deleted: the answer is the dataset as it was.
+        dataset_id = queries.find_dataset(store, ctx.owner, name)
+        dataset = queries.dataset(store, ctx.owner, dataset_id)
+        # A site shows what it has today: history that is deleted by mistake cannot be read again.
+        if not yes:
+            _confirm(f"Delete {escape_controls(dataset['name'])} with {_contents(dataset)}?")
+        datasets.remove(store, ctx.owner, dataset_id)
+    if ctx.json:
+        print_json(dataset)
+    else:
+        print_text(f"Deleted {dataset['name']}.")
+
+
+def _contents(dataset: Dataset) -> str:
+    count = dataset["rowCount"]
+    return f"{plural(count, 'row')} and all {'its' if count == 1 else 'their'} history"
+
+
+def _confirm(question: str) -> None:
+    """Ask, and end the command unless the answer is yes."""
+    try:
+        # On stderr: stdout may have the JSON that a program reads.
+        sure = click.confirm(question, err=True)
+    except click.Abort:
+        # Ctrl-C and the end of the input leave the cursor behind the question.
+        print_message("")
+        raise
+    if not sure:
+        # The Enter of a person ends the line of the question; the answer of a pipe does not.
+        if not sys.stdin.isatty():
+            print_message("")
+        print_message("Nothing was deleted.")
+        raise click.exceptions.Exit(1)
