@@ -12,6 +12,7 @@ from livedata.model.errors import (
     Detail,
     InsufficientCredits,
     LivedataError,
+    LocatedDetail,
     RunInProgress,
     StoreUnavailable,
 )
@@ -23,10 +24,6 @@ EXIT_CODES: dict[type[LivedataError], int] = {
     StoreUnavailable: 8,
 }
 """The exit codes (rules 12.2) that an error decides; every other error is 1."""
-
-
-class LocatedDetail(Detail, frozen=True):
-    """A detail whose message is a whole sentence that begins with ``file:line:``."""
 
 
 def report_error(error: Exception) -> int:

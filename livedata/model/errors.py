@@ -24,6 +24,10 @@ class Detail(Struct, frozen=True):
     is_predicate: bool = True
 
 
+class LocatedDetail(Detail, frozen=True):
+    """A detail whose message is a whole sentence that begins with its place in a text."""
+
+
 class LivedataError(Exception):
     """Something went wrong that a person can do something about."""
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livedata.cli.source.source_file import MAX_BYTES, locate_problems, read_source
-from livedata.cli.source.toml_positions import find_lines
+from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.formats.source_toml import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import CreateDataset
+from livedata.rules.declaration.declaration_text import MAX_BYTES
+from livedata.rules.declaration.toml_positions import find_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
