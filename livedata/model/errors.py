@@ -87,6 +87,10 @@ class SchemaVersionConflict(Conflict):
     code = "schema_version_conflict"
 
 
+class ChangedMeanwhile(Conflict):
+    """What was to be changed is not any more as the caller has read it."""
+
+
 class RevisionConflict(Conflict):
     """The row has changed since it was read."""
 

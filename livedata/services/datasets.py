@@ -9,6 +9,7 @@ from typing import Any
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import (
+    ChangedMeanwhile,
     Conflict,
     Detail,
     Invalid,
@@ -72,12 +73,14 @@ def update(
     zone: str = "UTC",
     *,
     label_column: str | None = None,
+    as_read: Dataset | None = None,
 ) -> Dataset:
     """Change metadata, columns, status or schedule; what is not given stays (interface 4.1).
 
     `label_column` is the name of the column that is to name rows, "" for the one that does without
-    a choice. Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict if the columns have
-    changed since the caller read them.
+    a choice; `as_read` the dataset as it has to be still. Raises NotFound, Invalid, NameTaken,
+    SchemaVersionConflict if the columns have changed since the caller read them, and
+    ChangedMeanwhile if another update came since `as_read`.
     """
     if label_column is None and (wanted is None or not wanted.model_fields_set):
         raise Invalid("The update is empty: give at least one property.")
@@ -85,6 +88,8 @@ def update(
         with store.writing() as writer:
             locked = dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
+            if as_read is not None and _updated(as_read) != _updated(current):
+                raise ChangedMeanwhile
             values = {} if wanted is None else _values(writer, locked.ref, current, wanted, zone)
             if values:
                 dataset_store.change(writer, dataset, **values, updated_at=_later(current))
@@ -101,12 +106,15 @@ def revise(
     dataset: DatasetId,
     declared: CreateDataset,
     targets: TargetPolicy,
+    *,
+    after: int | None = None,
 ) -> tuple[Dataset, int | None]:
     """Pin the next recipe of a dataset; its rows, columns and history stay.
 
-    Returns the dataset and the pinned version; None if the recipe says so already. Raises NotFound,
-    and Invalid if the declaration is wrong or of another table than the dataset: it has other
-    collected columns, or another identity although there are rows.
+    Returns the dataset and the pinned version; None if the recipe says so already. `after` is the
+    version that it has to follow. Raises NotFound, ChangedMeanwhile if another one is pinned, and
+    Invalid if the declaration is wrong or of another table than the dataset: it has other collected
+    columns, or another identity although there are rows.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
@@ -115,6 +123,7 @@ def revise(
         source = declared.source.pinned()
         if recipes.is_pinned(writer, dataset, source):
             return current, None
+        recipes.check_newest(writer, dataset, after)
         if not locked.ref.head:
             _take_identity(writer, dataset, current, declared)
         version = recipes.add_recipe(writer, dataset, source, _later(current))
@@ -178,6 +187,12 @@ def _toml_table(table: Mapping[str, object]) -> str:
     """A table of texts and lists of texts in TOML, which writes them as JSON does."""
     pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
     return f"{{ {pairs} }}"
+
+
+def _updated(dataset: Dataset) -> tuple[object, ...]:
+    """What updates change of a dataset, and Runs do not."""
+    texts = (dataset["name"], dataset["question"], dataset["status"], dataset["schedule"])
+    return (*texts, dataset["schemaVersion"], dataset["updatedAt"])
 
 
 def _later(current: Dataset) -> Micros:

@@ -66,6 +66,13 @@ def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, A
     return {"name": dataset["name"], **question, "columns": columns, "source": declared}
 
 
+def recipe_version(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
+    """The version of the newest recipe of a dataset. Raises NotFound."""
+    with db.reading() as reader:
+        dataset_store.ref(reader, owner, dataset_id)
+        return recipes.source(reader, dataset_id)[0]
+
+
 def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
     """The dataset that a person means: by its name, its id, or an unambiguous end of its id."""
     with db.reading() as reader:

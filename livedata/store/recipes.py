@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livedata.model.dataset import Column, Schema
+from livedata.model.errors import ChangedMeanwhile
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Kind, Recipe, compile_recipe, run_kind
 from livedata.store.database.backend import Reader, Writer
@@ -45,6 +46,12 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     )
     assert row is not None
     return row[0], SOURCE.load(row[1])
+
+
+def check_newest(reader: Reader, dataset: DatasetId, expected: int | None) -> None:
+    """Raise ChangedMeanwhile if a version is expected, and the newest recipe is another one."""
+    if expected not in {None, source(reader, dataset)[0]}:
+        raise ChangedMeanwhile
 
 
 def is_pinned(reader: Reader, dataset: DatasetId, wanted: object) -> bool:

@@ -14,6 +14,7 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import (
+    ChangedMeanwhile,
     Conflict,
     NotFound,
     RevisionConflict,
@@ -21,8 +22,9 @@ from livedata.model.errors import (
     SchemaVersionConflict,
 )
 from livedata.model.harvest import StopReason
-from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, interruptions, runs, scheduler
+from livedata.model.requests import CreateDataset, UpdateDataset
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts, attempts, datasets, interruptions, queries, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
@@ -158,6 +160,33 @@ def test_of_updates_of_one_schema_one_wins(table: Table) -> None:
         ends = at_once([partial(add_column, table, current, name) for name in names])
         assert kinds(ends) == {"dict": 1, SchemaVersionConflict.__name__: THREADS - 1}, ends
     assert_sound(table.store)
+
+
+def test_of_names_that_browsers_have_typed_over_one_another_one_wins(table: Table) -> None:
+    store = table.store
+    for number in range(ROUNDS):
+        shown = queries.dataset(store, "local", table.id)
+        wanted = [UpdateDataset(name=f"{number} of {which}") for which in range(THREADS)]
+        update = partial(datasets.update, store, "local", table.id, as_read=shown)
+        ends = at_once([partial(update, each) for each in wanted])
+        assert kinds(ends) == {"dict": 1, ChangedMeanwhile.__name__: THREADS - 1}, ends
+
+
+def with_selector(selector: str) -> CreateDataset:
+    declared: dict[str, Any] = made.declared()
+    declared["source"]["itemSelector"] = selector
+    return read(CreateDataset, declared)
+
+
+def test_of_sources_that_follow_one_version_one_is_pinned(table: Table) -> None:
+    store, targets = table.store, TargetPolicy()
+    for number in range(ROUNDS):
+        declared = [with_selector(f"li.of-{number}-{which}") for which in range(THREADS)]
+        after = queries.recipe_version(store, "local", table.id)
+        revise = partial(datasets.revise, store, "local", table.id, targets=targets, after=after)
+        ends = at_once([partial(revise, declared=each) for each in declared])
+        assert kinds(ends) == {"tuple": 1, ChangedMeanwhile.__name__: THREADS - 1}, ends
+        assert queries.recipe_version(store, "local", table.id) == after + 1
 
 
 def test_a_held_run_is_accepted_once(table: Table) -> None:

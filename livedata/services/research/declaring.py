@@ -82,12 +82,18 @@ def create(
 
 
 def revise(
-    store: Store, owner: OwnerName, dataset: DatasetId, declared: PlanFile
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    declared: PlanFile,
+    *,
+    after: int | None = None,
 ) -> tuple[Dataset, int | None]:
     """Pin the next recipe of a research dataset: query, texts, addresses and limits (rules 14.2).
 
-    Returns the dataset and the pinned version; None if the recipe says so already. Raises NotFound,
-    and Invalid if labels, kind or scope fields are others, or if there is no plan yet.
+    Returns the dataset and the pinned version; None if the recipe says so already. `after` is the
+    version that it has to follow. Raises NotFound, ChangedMeanwhile if another one is pinned, and
+    Invalid if labels, kind or scope fields are others, or if there is no plan yet.
     """
     with store.writing() as writer:
         dataset_store.lock_dataset(writer, dataset, owner)
@@ -101,6 +107,7 @@ def revise(
         revised = _revised(stored, _pinned(stored["plan"], declared.plan.declared), declared)
         if recipes.is_pinned(writer, dataset, revised):
             return current, None
+        recipes.check_newest(writer, dataset, after)
         now = max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
         version = recipes.add_recipe(writer, dataset, revised, now)
         return dataset_store.get(writer, owner, dataset), version
