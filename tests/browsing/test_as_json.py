@@ -67,6 +67,16 @@ def test_a_table_and_its_runs_give_what_stands_beside_them(
     assert [end["rows"] for end in runs["ends"] if end["rows"] is not None] == [39, 39, 40, 39, 40]
 
 
+def test_settings_come_with_the_declaration_that_the_shell_prints(
+    alice: Visitor, store: Store, dataset: DatasetId
+) -> None:
+    answer = alice.as_json(f"{path_of(dataset)}/settings")
+    assert answer["data"] == queries.dataset(store, alice.owner, dataset)
+    assert answer["declaration"] == queries.source(store, alice.owner, dataset)
+    assert (answer["labelColumn"], answer["recipeVersion"]) == ("title", 1)
+    assert answer["upcoming"] == []
+
+
 def test_changes_are_those_that_the_page_shows(
     alice: Visitor, store: Store, dataset: DatasetId
 ) -> None:

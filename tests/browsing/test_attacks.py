@@ -29,9 +29,13 @@ SAFE = {
 }
 HUGE = 10**26
 FORMS = {
+    "/datasets/<dataset>/columns",
+    "/datasets/<dataset>/delete",
     "/datasets/<dataset>/feed",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
+    "/datasets/<dataset>/settings",
+    "/datasets/<dataset>/source",
     "/runs/<run>/accept",
     "/runs/<run>/cancel",
     "/sign-in",
@@ -50,6 +54,7 @@ PAGES = {
     "/datasets/<dataset>/rows.<form>",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
+    "/datasets/<dataset>/settings",
     "/runs/<run>",
     "/runs/<run>/screenshot",
 }
@@ -95,6 +100,7 @@ def all_of(store: Store, owner: str) -> list[Any]:
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
         every += [
             dataset,
+            queries.source(store, owner, raw),
             queries.runs(store, owner, raw, 30),
             queries.rows(store, owner, raw, 50)[0],
         ]

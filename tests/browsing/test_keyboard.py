@@ -64,6 +64,7 @@ def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
             narrow_and_scroll(page)
             accept_what_is_held(page)
             edit(page)
+            change_the_settings(page)
 
 
 def skip_to_the_content(page: Page) -> None:
@@ -128,3 +129,20 @@ def edit(page: Page) -> None:
     go(page, "Save")
     title = page.get_by_role("row").filter(has_text="Title").first
     expect(title).to_contain_text("By keyboard")
+
+
+def change_the_settings(page: Page) -> None:
+    go(page, "Settings")
+    page.wait_for_url("**/settings")
+    to(page, "State")
+    page.keyboard.type("active")
+    to(page, "Schedule")
+    page.keyboard.type("every 6")
+    go(page, "Save")
+    expect(page.get_by_role("status")).to_have_text("Saved.")
+    expect(page.locator("main")).to_contain_text("Next Runs")
+    to(page, "Label of note")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Mine")
+    go(page, "Save the columns")
+    expect(page.get_by_label("Label of note")).to_have_value("Mine")
