@@ -33,6 +33,7 @@ from livedata.model.row import (
     Scalar,
     SourceObservation,
 )
+from livedata.model.row_name import RowName, name_row
 from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.filters import cut
@@ -104,6 +105,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         status=status,
         dataset=shown,
         row=detail,
+        name=_name(detail, rows.label_field(store, owner, raw)),
         cells=_cells(detail, shown["columns"], refused),
         refused=refused,
         elsewhere=Subject(owner, shown["name"]),
@@ -114,6 +116,13 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
     )
+
+
+def _name(detail: RowDetail, label: str | None) -> RowName:
+    """What a row is called: of research by the name under which it was found first."""
+    if detail["identity"]:
+        return RowName(detail["identity"]["aliases"][0], detail["rowKey"])
+    return name_row(detail["rowKey"], detail["data"], label)
 
 
 def _cells(

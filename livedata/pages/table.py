@@ -21,15 +21,16 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import BadRequest, Invalid, NotFound
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
+from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
-from livedata.pages.markup.filters import beginning, cell, moment
+from livedata.pages.markup.filters import beginning, cell, moment, named
 from livedata.pages.markup.plot import plot, strip
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.rules.conditions.clauses import StateClause
 from livedata.rules.conditions.parsing import example_clause, parse_where
-from livedata.services import queries
+from livedata.services import queries, rows
 from livedata.services.fires import Timetable, timetable
 from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.table import (
@@ -89,9 +90,8 @@ def show(dataset: str) -> Response:
     table = TablePage([], None) if asked.wrong else table_page(g.db, owner, raw, wish)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
-    # The cells of the key stand in the row's key already, but for the names that research found.
-    key_too = any(line.alias for line in table.lines)
-    offered = [column for column in shown["columns"] if key_too or not column["key"]]
+    named_by = rows.label_column(g.db, owner, raw)
+    offered = _beside_names(shown["columns"], table.lines, named_by)
     chosen = _chosen(offered)
     columns = [column for column in offered if not chosen or column["id"] in chosen]
     answer = page(
@@ -107,7 +107,8 @@ def show(dataset: str) -> Response:
         labels=[(column["id"], column["label"]) for column in columns],
         offered=offered,
         chosen=chosen,
-        body=body(table.lines, columns, request.path),
+        body=body(table.lines, columns, request.path, named_by),
+        named_by=named_by["id"] if named_by else "rowKey",
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
@@ -118,6 +119,18 @@ def show(dataset: str) -> Response:
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def _beside_names(
+    columns: Sequence[Column], lines: Sequence[Line], named_by: Column | None
+) -> list[Column]:
+    """The columns that stand beside the names of the rows: not those that the names have.
+
+    Where research found names, the cells of the key say what its page calls the row.
+    """
+    if any(line.alias for line in lines):
+        return [*columns]
+    return [column for column in columns if not column["key"] and column != named_by]
 
 
 def as_file(dataset: str, form: str) -> Response:
@@ -250,10 +263,13 @@ def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]
     return {**others, wish.sort: own}
 
 
-def body(lines: Sequence[Line], columns: Sequence[Column], path: str) -> Markup:
-    """The rows of a table; the page of each is below `path`."""
+def body(
+    lines: Sequence[Line], columns: Sequence[Column], path: str, named_by: Column | None
+) -> Markup:
+    """The rows of a table, named by a column or else by their keys; each has its page in `path`."""
     places = [(column["id"], _begin(column)) for column in columns]
-    return Markup("\n".join([_row(line, places, path) for line in lines]))  # noqa: S704  (escaped)
+    written = [_row(line, places, path, named_by) for line in lines]
+    return Markup("\n".join(written))  # noqa: S704  (escaped)
 
 
 def _begin(column: Column) -> str:
@@ -261,7 +277,7 @@ def _begin(column: Column) -> str:
     return f'<td{number} data-label="{escape(column["label"])}">'
 
 
-def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
+def _row(line: Line, places: Sequence[tuple[str, str]], path: str, named_by: Column | None) -> str:
     data, missing = line.data, line.missing
     marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
     # A long text is cut: the page of its row has all of it.
@@ -271,12 +287,25 @@ def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
             for field, begin in places
         ]
     )
+    name = RowName(line.alias, line.key) if line.alias else line
     return (
         f"<tr{' class=gone' if line.presence == 'missing' else ''}>"
-        f'<th scope="row"><a href="{path}/rows/{line.id}">'
-        f'<bdi dir="auto">{escape(line.alias or line.key)}</bdi></a></th>{cells}'
+        f'<th scope="row"><a href="{path}/rows/{line.id}">{named(name)}</a>'
+        f"{_of_name(line, named_by, marks)}</th>{cells}"
         f"<td>{line.status}</td><td>{moment(line.updated_at)}</td></tr>"
     )
+
+
+def _of_name(line: Line, named_by: Column | None, marks: Mapping[str, str]) -> str:
+    """What is told of the cell that names a row: why it is empty, and what changed there last."""
+    # Where research found the names, that cell has a place of its own.
+    if named_by is None or line.alias:
+        return ""
+    field, mark = named_by["id"], marks.get(named_by["id"], "")
+    if line.data[field] is not None:
+        return mark
+    why = cell(None, line.missing.get(field))
+    return f' <span class="mark">{escape(named_by["label"])}: {why}</span>{mark}'
 
 
 def _mark(line: Line, field: str) -> str:

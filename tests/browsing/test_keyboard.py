@@ -120,7 +120,7 @@ def edit(page: Page) -> None:
     go(page, "Table")
     page.wait_for_url("**/datasets/*")
     expect(page.get_by_role("heading", name="Rows")).to_be_visible()
-    go(page, "K000")
+    go(page, "by hand K000")
     expect(page.get_by_role("heading", name="K000")).to_be_visible()
     go(page, "Edit Title")
     to(page, "New value of Title")

@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from livedata.api import close_app, create_app
 from livedata.model import ids
+from livedata.model.row_name import name_of
 from livedata.pages import add_pages
 from livedata.services import queries, retention
 from tests import made
@@ -69,14 +70,16 @@ def table_of(page: str) -> list[dict[str, Any]]:
     rows = []
     for line in LexborHTMLParser(page).css("table.cells tbody tr"):
         *cells, status, _ = line.css("td")
-        marks = [[text(mark).strip() for mark in cell.css("span.mark")] for cell in cells]
+        (named,) = line.css("th")
+        marks = [[text(mark).strip() for mark in cell.css("span.mark")] for cell in (named, *cells)]
         for cell in cells:
             for mark in cell.css("span.mark"):
                 mark.decompose()
-        (key,) = line.css("th")
+        name, *beside = (each.text() for each in named.css("a bdi"))
         rows.append(
             {
-                "key": key.text(),
+                "key": [*beside, name][0],
+                "name": name,
                 "gone": "gone" in (line.attributes.get("class") or ""),
                 "status": status.text(),
                 "cells": [text(cell).strip() for cell in cells],
@@ -95,6 +98,7 @@ def table_by_api(table: Table, columns: list[Column]) -> list[dict[str, Any]]:
 
 def row_by_api(row: Row, last: Change, columns: list[Column]) -> dict[str, Any]:
     marks = []
+    label, *_ = columns
     for field in (column["id"] for column in columns):
         mark = ["edited by hand"] if field in last["overrides"] else []
         before = last["before"] or {}
@@ -102,14 +106,18 @@ def row_by_api(row: Row, last: Change, columns: list[Column]) -> dict[str, Any]:
         # Nothing stood in a column that was added since.
         if changed and field in before and before[field] != row["data"][field]:
             mark.append(f"was {cut(written(before[field]))}".strip())
+        # The cell that names a row stands in no column again.
+        if field == label["id"] and row["data"][field] is None:
+            mark.insert(0, f"{label['label']}: {written(None, row['missingReasons'].get(field))}")
         marks.append(mark)
     return {
         "key": row["rowKey"],
+        "name": name_of(row["data"][label["id"]]) or row["rowKey"],
         "gone": row["presence"] == "missing",
         "status": row["status"],
         "cells": [
             cut(written(row["data"][column["id"]], row["missingReasons"].get(column["id"])))
-            for column in columns
+            for column in columns[1:]
         ],
         "marks": marks,
     }
@@ -119,6 +127,7 @@ def hold(table: Table, visitor: Visitor) -> None:
     """The law: of the table, of each status, of the changes, and of each row."""
     path = f"/datasets/{ids.format_uuid(table.id)}"
     columns = [column for column in table.dataset["columns"] if not column["key"]]
+    columns.sort(key=lambda column: column["name"] != "title")  # which names the rows
     expected = sorted(table_by_api(table, columns), key=lambda row: row["key"])
     for query in ("", "?sort=rowKey", "?sort=rowKey&order=down"):
         shown = table_of(visitor.get(f"{path}{query}"))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_ROW = re.compile(r'<th scope="row"><a href="[^"]+"><bdi dir="auto">([^<]*)</bdi>')
+_ROW = re.compile(r'<th scope="row"><a href="[^"]+">(?:.*?<small>)?<bdi dir="auto">([^<]*)</bdi>')
+
+TEXTS = (*made.COLUMNS, {"name": "text", "type": "string"})
 
 
 def keys(page: str) -> list[str]:
@@ -177,21 +179,23 @@ def test_a_wish_that_no_table_has_is_refused_in_a_sentence(
 
 
 def test_a_long_text_is_cut_in_the_table_and_whole_on_its_row(alice: Visitor, store: Store) -> None:
-    dataset = made.make_dataset(store, "alice")
+    dataset = made.make_dataset(store, "alice", columns=TEXTS)
     long = "x" * 32_000
-    made.take(store, dataset, [{"sku": "A1", "title": long}], owner="alice")
+    made.take(store, dataset, [{"sku": "A1", "title": "y" * 200, "text": long}], owner="alice")
     page = alice.get(path_of(dataset))
     assert f">{'x' * 300}…<" in page
+    assert f">{'y' * 119}…<" in page
     (row,) = re.findall(rf"{path_of(dataset)}/rows/[-0-9a-f]+", page)
     assert long in alice.get(row)
 
 
 def test_a_long_text_that_begins_like_an_address_is_no_link(alice: Visitor, store: Store) -> None:
-    dataset = made.make_dataset(store, owner="alice")
+    dataset = made.make_dataset(store, owner="alice", columns=TEXTS)
     like = f"https://shop.example/{'x' * 300} and more"
-    made.take(store, dataset, [{"sku": "A1", "title": like}], owner="alice")
+    made.take(store, dataset, [{"sku": "A1", "title": like, "text": like}], owner="alice")
     page = alice.get(path_of(dataset))
-    assert f'<td data-label="title"><bdi dir="auto">{like[:300]}…</bdi></td>' in page
+    assert f'<td data-label="text"><bdi dir="auto">{like[:300]}…</bdi></td>' in page
+    assert f'<bdi dir="auto">{like[:119]}…</bdi> <small>' in page
 
 
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:

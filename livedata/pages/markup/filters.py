@@ -17,6 +17,7 @@ from markupsafe import Markup
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.row import Scalar
+from livedata.model.row_name import RowName
 from livedata.rules.declaration.cron import in_words
 from livedata.services.pages.table import words
 
@@ -89,6 +90,7 @@ def add_to(environment: Environment) -> None:
     environment.filters["in_words"] = in_words
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
+    environment.filters["named"] = lambda name: Markup(named(name))  # noqa: S704
     environment.filters["unfolding"] = lambda text: Markup(_unfolding(text))  # noqa: S704
 
 
@@ -122,6 +124,12 @@ def _distance(seconds: float) -> str:
     unit, length = next((unit, length) for unit, length, begin in _UNITS if size >= begin)
     number = f"{size / length:.0f} {unit}"
     return f"{number} ago" if seconds > 0 else f"in {number}"
+
+
+def named(name: RowName) -> str:
+    """What a row is called, with its key beside it where that tells more."""
+    beside = f' <small><bdi dir="auto">{escape(name.beside)}</bdi></small>' if name.beside else ""
+    return f'<bdi dir="auto">{escape(name.name)}</bdi>{beside}'
 
 
 def state(dataset: Dataset) -> str:
