@@ -23,7 +23,7 @@ from benchmarks.within import cpu, in_turn, url_of
 from livedata.model.ids import DatasetId, NoticeId, OwnerName, format_uuid, new_id, now
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services import feed, moments, queries
-from livedata.services.notices.trying import tried
+from livedata.services.notices.gathering import tried
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice

@@ -40,7 +40,7 @@ from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.research.declaration import CreateResearch
 from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
-from livedata.research.providers.readiness import require_packages
+from livedata.research.providers import require_packages
 from livedata.rules.declaration.research import check
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
 from livedata.services.research import declaring

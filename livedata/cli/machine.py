@@ -14,7 +14,7 @@ from livedata.config import Settings
 from livedata.hints import install_command
 from livedata.messages.templates import plural
 from livedata.model.research.settings import ResearchSettings
-from livedata.research.providers.readiness import PACKAGES
+from livedata.research.providers import PACKAGES
 
 if TYPE_CHECKING:
     from livedata.research.providers.trial import Tried

@@ -20,9 +20,8 @@ from livedata.model.ids import Micros, OwnerName, format_timestamp
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import gathering, subscriptions
 from livedata.services.notices.cloud_events import MOST_CHANGES, change_line, trial_event
-from livedata.services.notices.gathering import Gathered
+from livedata.services.notices.gathering import Gathered, TriedMessage, tried, tried_digest
 from livedata.services.notices.subscriptions import Listing, as_json, shown_target, told_of
-from livedata.services.notices.trying import TriedMessage, tried, tried_digest
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice
 from livedata.worker.delivery import courier

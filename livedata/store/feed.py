@@ -192,7 +192,7 @@ def shown(
     changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
     load, field_ids = VALUES.load, fields.ids
     # Most of what a condition costs is spent here: each name and each copy counts.
-    for sequence, row, kind, presence, mask, run, at, data, was, previous, overrides in stored:
+    for sequence, row, kind, presence, mask, run, made, data, was, previous, overrides in stored:
         cells = dict(zip(field_ids, load(data), strict=False))
         changed = changed_by(mask)
         before: Cells | None = None
@@ -202,7 +202,9 @@ def shown(
             before = dict(zip(field_ids, load(previous), strict=False))
         edited = load_positions(OVERRIDES, overrides) if overrides else ()
         covers = [field_ids[position] for position in edited] if edited else ()
-        yield ShownRevision(sequence, row, kind, presence, changed, before, cells, run, at, covers)
+        yield ShownRevision(
+            sequence, row, kind, presence, changed, before, cells, run, made, covers
+        )
 
 
 def shown_of(change: Change) -> ShownRevision:

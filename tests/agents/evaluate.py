@@ -23,7 +23,7 @@ from mcp import Client
 from livedata.config import load
 from livedata.model.errors import LivedataError
 from livedata.model.research.settings import ResearchSettings
-from livedata.research.providers.readiness import require_packages
+from livedata.research.providers import require_packages
 from tests.agents.judged import Answered, Judged, summary
 from tests.agents.scripted import evaluate, lines, server_of
 from tests.agents.tasks import TASKS, Task

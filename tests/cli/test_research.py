@@ -262,7 +262,7 @@ def test_a_missing_model_or_search_is_said_with_the_free_ways(
 def test_without_the_extra_it_is_said_what_to_install(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("livedata.research.providers.readiness.PACKAGES", ("no_such_package",))
+    monkeypatch.setattr("livedata.research.providers.PACKAGES", ("no_such_package",))
     error = livedata.error(*FROM_PROMPT, "--url", URL)
     assert "-m pip install 'httpx2" in error
 

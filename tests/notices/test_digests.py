@@ -24,7 +24,7 @@ from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
 from livedata.services.notices import delivering, digests, subscriptions
 from livedata.services.notices.digests import Digest
-from livedata.services.notices.trying import tried_digest
+from livedata.services.notices.gathering import tried_digest
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice
 from tests import made

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.notices import subscriptions
-from livedata.services.notices.trying import tried
+from livedata.services.notices.gathering import tried
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice
 from tests import made

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from livedata.messages.render import sentence
-from livedata.rules.diagnosis.markup_pieces import address_tails
+from livedata.rules.diagnosis.page_snapshot import address_tails
 from spiders.fetch.errors import UnsafeTarget
 from spiders.outcome.fetch_errors import classify
 

@@ -21,7 +21,7 @@ from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import DatasetId, raw_id
 from livedata.model.requests import UpdateDataset
 from livedata.model.research.declaration import CreateResearch, PlanFile
-from livedata.research.providers.readiness import require_packages
+from livedata.research.providers import require_packages
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.research import check, check_plan_file

@@ -20,7 +20,7 @@ from livedata.model.problem import Remedy
 from livedata.model.research.answers import Failed
 from livedata.model.research.declaration import CreateResearch, ResearchPlan
 from livedata.model.research.recipe import SEARCHED, ResearchLimits
-from livedata.research.providers.readiness import require_packages
+from livedata.research.providers import require_packages
 from livedata.rules.declaration.research import check_urls, plan_details, require_model
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from livedata.services import queries
 from livedata.services.research import replays
 
 if TYPE_CHECKING:
-    from livedata.model.diagnosis.replayed import (
+    from livedata.model.diagnosis.recorded_research import (
         ChangedRow,
         ReplayDiff,
         ReplayReport,

@@ -16,7 +16,7 @@ from livedata.messages.research_findings import fact_meaning
 from livedata.model.errors import Invalid
 from livedata.model.research.declaration import PlanFile
 from livedata.research.asking.windows import windows
-from livedata.research.providers.readiness import require_packages
+from livedata.research.providers import require_packages
 from livedata.research.providers.trial import MARKUP, PLAN, URL, compiled, page_text
 from livedata.rules.declaration.research import require_model
 

@@ -1,23 +1,27 @@
-"""What is recorded of a research Run: it is explained from that alone, and shown its artifacts."""
+"""What is recorded of a research Run: it is explained from that alone, and replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Struct, field
 
 from livedata.model.dataset import Column, labels
-from livedata.model.diagnosis.diagnostics import Stop
+from livedata.model.diagnosis.diagnostics import RunDiagnostics, Stop
 from livedata.model.diagnosis.entities import Basis
 from livedata.model.diagnosis.recorded_run import RowAtRun, RunFacts
 from livedata.model.problem import Problem
 from livedata.model.research.answers import CallUsage, SearchResult
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Memory, ResearchFact
+from livedata.model.research.record import ArtifactKind, Memory, ResearchFact
 from livedata.model.research.stored import SentRecipe
-from livedata.model.run import Run
+from livedata.model.row import MissingReason
+from livedata.model.run import Run, Stage
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Uri, Uuid
+
+ReplayMode = Literal["strict", "loose"]
+"""Whether the digest of what is asked must be the recorded one."""
 
 
 class Discovery(Struct, frozen=True, rename="camel"):
@@ -91,3 +95,84 @@ class ArtifactIndex(TypedDict):
     recipe: SentRecipe | None
     truncated: bool
     artifacts: Annotated[list[RunArtifact], SchemaKeyword("maxItems", 200)]
+
+
+class ReplayMiss(TypedDict):
+    """Something that the harness asks and the Run did not record."""
+
+    kind: ArtifactKind
+    sourceUrl: str
+    window: str
+
+
+class ReplayedRow(TypedDict):
+    """A row as the replay found it; its cells are by the ids of their columns."""
+
+    rowKey: str
+    sourceUrl: str
+    new: bool
+    data: dict[str, str | None]
+    missingReasons: dict[str, MissingReason]
+    quotes: dict[str, str]
+
+
+class ReplayedFact(TypedDict):
+    """A fact of the replay, without ids and times."""
+
+    stage: Stage
+    code: str
+    failure: bool
+    detail: str
+    sourceUrl: str | None
+    entity: str | None
+    rowKey: str | None
+    fieldId: str | None
+
+
+class ChangedCell(TypedDict):
+    """A cell that a replay finds otherwise."""
+
+    label: str
+    recorded: str | None
+    replayed: str | None
+
+
+class ChangedRow(TypedDict):
+    """A row that a replay finds otherwise than its Run; only a changed one has cells."""
+
+    rowKey: str
+    name: str
+    change: Literal["added", "lost", "changed"]
+    cells: list[ChangedCell]
+
+
+class ChangedCode(TypedDict):
+    """A code that so many facts of the Run have, and so many of the replay."""
+
+    code: str
+    recorded: int
+    replayed: int
+
+
+class ReplayDiff(TypedDict):
+    """What a replay finds otherwise than its Run."""
+
+    rows: list[ChangedRow]
+    codes: list[ChangedCode]
+
+
+class ReplayReport(TypedDict):
+    """A replay; `runId` is None for a tape that was made without a store."""
+
+    runId: str | None
+    mode: ReplayMode
+    basis: Literal["replay"]
+    harnessVersion: str
+    identical: bool
+    digest: str | None
+    recordedDigest: str | None
+    misses: list[ReplayMiss]
+    rows: list[ReplayedRow]
+    facts: list[ReplayedFact]
+    diagnostics: RunDiagnostics
+    diff: NotRequired[ReplayDiff]

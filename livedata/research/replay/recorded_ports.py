@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, json
 
-from livedata.model.diagnosis.replayed import ReplayMode
+from livedata.model.diagnosis.recorded_research import ReplayMode
 from livedata.model.research.answers import (
     CallUsage,
     Failed,

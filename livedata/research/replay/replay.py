@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from livedata.model.dataset import Column
-from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
-from livedata.model.diagnosis.replayed import (
+from livedata.model.diagnosis.recorded_research import (
     ChangedCell,
     ChangedCode,
     ChangedRow,
+    RecordedResearch,
     ReplayDiff,
     ReplayMode,
 )
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchField, ResearchRecipe
 from livedata.model.research.record import Memory, ResearchFact

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from livedata.model.harvest import PageJudgement, PageKind
 from livedata.model.row import Scalar
-from livedata.rules.diagnosis.markup_pieces import (
+from livedata.rules.diagnosis.page_snapshot import (
     WantedTexts,
     address_tails,
     hide_unseen,

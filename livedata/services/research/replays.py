@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.diagnostics import RunDiagnostics
-from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
-from livedata.model.diagnosis.recorded_run import RowAtRun
-from livedata.model.diagnosis.replayed import (
+from livedata.model.diagnosis.recorded_research import (
+    Discovery,
+    RecordedResearch,
     ReplayedFact,
     ReplayedRow,
     ReplayMode,
     ReplayReport,
 )
+from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.research.recipe import ResearchRecipe

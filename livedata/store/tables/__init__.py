@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from sqlmodel import SQLModel
 
-from livedata.store.tables.accounts import (
-    KeyRecord,
-    LedgerRecord,
-    OwnerRecord,
-    SessionRecord,
-    SignInLinkRecord,
-)
 from livedata.store.tables.datasets import BotRecord, DatasetRecord, RecipeRecord, SchemaRecord
-from livedata.store.tables.notices import (
+from livedata.store.tables.owners import (
     CursorRecord,
     FeedTokenRecord,
+    KeyRecord,
+    LedgerRecord,
     NoticeRecord,
     NoticeStreamRecord,
     OutboxRecord,
+    OwnerRecord,
+    SessionRecord,
     ShareRecord,
+    SignInLinkRecord,
 )
 from livedata.store.tables.research import (
     ArtifactRecord,
@@ -32,16 +30,14 @@ from livedata.store.tables.research import (
     ResearchDayRecord,
     ResearchStepRecord,
 )
-from livedata.store.tables.rows import (
-    ObservationRecord,
-    RevisionFieldRecord,
-    RevisionRecord,
-    RowRecord,
-)
 from livedata.store.tables.runs import (
     AttemptRecord,
     FailedPageRecord,
     HeldRecord,
+    ObservationRecord,
+    RevisionFieldRecord,
+    RevisionRecord,
+    RowRecord,
     RunRecord,
     SiteTurnRecord,
     SkippedFireRecord,
