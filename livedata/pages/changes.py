@@ -96,6 +96,8 @@ def _day(given: Mapping[str, str], name: str, later: timedelta) -> Micros | None
     if not day:
         return None
     try:
+        if "T" in day:  # a moment, which another page leads to
+            return Micros(ids.parse_timestamp(day))
         return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + later)
     except (ValueError, OverflowError, Invalid) as error:
         raise _wrong(name, "is no day, such as 2026-01-31") from error

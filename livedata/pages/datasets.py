@@ -15,20 +15,27 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Remedy
-from livedata.pages.answers import page
+from livedata.pages.answers import page, wants_json
+from livedata.pages.last_visit import BrowserVisit, visit_now
 from livedata.pages.markup.plot import sparkline, strip
+from livedata.pages.news import Told, first_news
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
 from livedata.services.pages.history import last_ends, of_table
+from livedata.services.whats_new import Troubled, troubled
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
-from livedata.store.shown_runs import NotAccepted, RunEnd, not_accepted
+from livedata.store.shown_runs import RunEnd
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
+BARS: Final = 12
+"""So many of them are a bar in the list: each is a link, and the list is long."""
 ON_A_PAGE: Final = 25
+CARDS: Final = 3
+"""So many datasets in trouble are told with the reason; the others by name."""
 
 
 class Skipped(Struct, frozen=True):
@@ -41,16 +48,12 @@ class Skipped(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """A dataset with its next fire, its last Runs, newest first, and how both look over time.
-
-    `not_accepted` is the last Run that is over, if its output was not accepted.
-    """
+    """A dataset with its next fire, its last Runs, newest first, and how both look over time."""
 
     dataset: Dataset
     next_fire: str | None
     skipped: Skipped | None
     runs: Sequence[RunEnd]
-    not_accepted: NotAccepted | None
     strip: Markup
     drawn: Markup | None
 
@@ -65,43 +68,61 @@ class Summary(Struct, frozen=True):
         """The last of these Runs that changed something."""
         return next((run for run in self.runs if run.changes), None)
 
-    @property
-    def older_since(self) -> str | None:
-        """Since when its rows are older than the last Run that is over; None if they are not."""
-        return None if self.not_accepted is None else ids.format_timestamp(self.not_accepted.at)
-
 
 @at_one_moment
 def show() -> Response:
-    """The page of all datasets."""
-    shared, owner = context(), g.caller.owner
+    """The page of all datasets, which begins with those in trouble and the first of what is new."""
+    owner, zone = g.caller.owner, context().zone
     # One more than is shown tells whether there are more.
     listed = queries.datasets(g.db, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
-    fires = next_fires(g.db, owner, shared.zone)
-    skipped = skipped_fires(g.db, owner)
-    with g.db.reading() as reader:
-        refused = not_accepted(reader, owner)
+    more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
+    summaries = _summaries(shown)
+    if "after" in request.args:
+        return _page(summaries, more)
+    visit = visit_now(owner, ids.now(), zone)
+    told, troubles = first_news(visit), troubled(g.db, owner)
+    answer = _page(summaries, more, told, visit, troubles)
+    if not wants_json():
+        visit.keep(answer, owner)
+    return answer
+
+
+def _page(
+    summaries: Sequence[Summary],
+    more: str | None,
+    told: Told | None = None,
+    visit: BrowserVisit | None = None,
+    troubles: Sequence[Troubled] = (),
+) -> Response:
+    news = [] if told is None else [each.as_json for each in told.news.datasets]
+    return page(
+        "datasets.html",
+        data=lambda: {"data": [each.as_json for each in summaries], "news": news},
+        summaries=summaries,
+        troubled=troubles[:CARDS],
+        also_troubled=troubles[CARDS:],
+        told=told,
+        visit=visit,
+        more=more,
+    )
+
+
+def _summaries(shown: Sequence[Dataset]) -> list[Summary]:
+    owner = g.caller.owner
+    fires, skipped = next_fires(g.db, owner, context().zone), skipped_fires(g.db, owner)
     ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
-    summaries = [
+    return [
         Summary(
             dataset,
             ids.format_optional_timestamp(fires.get(_raw(dataset))),
             skipped.get(_raw(dataset)),
             runs,
-            refused.get(_raw(dataset)),
-            strip(runs),
+            strip(runs[:BARS]),
             sparkline(of_table(runs)),
         )
         for dataset, runs in zip(shown, ends, strict=True)
     ]
-    more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
-    return page(
-        "datasets.html",
-        data=lambda: {"data": [summary.as_json for summary in summaries]},
-        summaries=summaries,
-        more=more,
-    )
 
 
 def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]:

@@ -7,7 +7,7 @@ of a dataset with more changes the rows that changed last are looked at, and it 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,9 +22,6 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.shown_runs import NotAccepted
-
-_MOST_COUNTED: Final = 100
-"""So many datasets are asked how much they changed: to count takes a search in the history."""
 
 
 class Period(Struct, frozen=True):
@@ -55,6 +52,14 @@ class Trouble(Struct, frozen=True):
     status: RunStatus
     at: str
     sentence: str | None
+
+
+class Troubled(Struct, frozen=True):
+    """A dataset, by its id and name, whose last Run was not accepted."""
+
+    dataset: str
+    name: str
+    trouble: Trouble
 
 
 class RowNews(Struct, frozen=True):
@@ -120,10 +125,11 @@ class DatasetNews(Struct, frozen=True):
 
 
 class NewsPage(Struct, frozen=True):
-    """What is new of some datasets, and how many were passed over up to there; None at the end."""
+    """What is new of some datasets, how many were passed over up to there, and how many follow."""
 
     datasets: Sequence[DatasetNews]
-    passed: int | None
+    passed: int
+    following: int
 
 
 class _Window(Struct, frozen=True):
@@ -139,27 +145,41 @@ class _Window(Struct, frozen=True):
 
 
 def news(
-    db: Database, owner: OwnerName, period: Period, bounds: Bounds, passed: int = 0
+    db: Database,
+    owner: OwnerName,
+    period: Period,
+    bounds: Bounds,
+    passed: int = 0,
+    *,
+    rows_alone: bool = False,
 ) -> NewsPage:
     """What is new of an owner, within bounds, behind so many datasets that were told before.
 
     Those whose last Run was not accepted come first, then what changed last; those without changes
-    are left out, unless such a Run ended in that time.
+    are left out, unless such a Run ended in that time. With `rows_alone` what changed last comes
+    first, and all without changes are left out.
     """
     with db.reading() as reader:
         news_reader = _NewsReader(reader, owner, period)
-        listed = news_reader.datasets[passed:]
-        windows = [news_reader.window(each) for each in listed[: bounds.datasets]]
+        listed = (news_reader.changed if rows_alone else news_reader.datasets)[passed:]
+        windows = news_reader.windows(listed[: bounds.datasets])
         looked_at = shares([window.length for window in windows], bounds.revisions)
         every = [
             news_reader.news(window, most, bounds.rows_of_each)
             for window, most in zip(windows, looked_at, strict=True)
         ]
-        told = [each for each in every if each is not None]
+        told = [each for each in every if each is not None and (each.rows or not rows_alone)]
         shown = shares([min(len(each.rows), bounds.rows_of_each) for each in told], bounds.rows)
         cut = [_cut(each, most) for each, most in zip(told, shown, strict=True)]
-        rest = len(listed) > len(windows)
-        return NewsPage(cut, passed + len(windows) if rest else None)
+        return NewsPage(cut, passed + len(windows), len(listed) - len(windows))
+
+
+def troubled(db: Database, owner: OwnerName) -> list[Troubled]:
+    """The datasets of an owner whose last Run was not accepted, what ended last before others."""
+    with db.reading() as reader:
+        refused = shown_runs.not_accepted(reader, owner)
+    ended = sorted(refused.items(), key=lambda item: item[1].at, reverse=True)
+    return [Troubled(format_uuid(key), run.name, _trouble(run)) for key, run in ended]
 
 
 def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[DatasetNews]:
@@ -167,18 +187,10 @@ def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[Datas
     with db.reading() as reader:
         news_reader = _NewsReader(reader, owner, period)
         for each in news_reader.datasets:
-            told = news_reader.news(news_reader.window(each))
+            (window,) = news_reader.windows([each])
+            told = news_reader.news(window)
             if told is not None:
                 yield told
-
-
-def count_changes(db: Database, owner: OwnerName, since: Micros) -> tuple[int, int, bool]:
-    """How many changes an owner's datasets have since a moment, in how many, and if that is all."""
-    with db.reading() as reader:
-        changed = datasets.updated_since(reader, owner, since)
-        refs = [datasets.ref(reader, owner, each) for each in changed[:_MOST_COUNTED]]
-        changes = [ref.head - feed.last_before(reader, ref.id, since) for ref in refs]
-    return sum(changes), len(changed), len(changed) == len(refs)
 
 
 class _NewsReader:
@@ -189,19 +201,26 @@ class _NewsReader:
         self._refused = shown_runs.not_accepted(reader, owner)
 
     @property
+    def changed(self) -> list[DatasetId]:
+        """Those whose rows may have changed, what changed last first."""
+        return datasets.updated_since(self._reader, self._owner, self._period.since)
+
+    @property
     def datasets(self) -> list[DatasetId]:
         """Those that may have news: in trouble first, and what changed last before the others."""
         fresh = [key for key, refusal in self._refused.items() if self._period.has(refusal.at)]
-        changed = datasets.updated_since(self._reader, self._owner, self._period.since)
-        return sorted(dict.fromkeys([*changed, *fresh]), key=lambda key: key not in self._refused)
+        listed = dict.fromkeys([*self.changed, *fresh])
+        return sorted(listed, key=lambda key: key not in self._refused)
 
-    def window(self, key: DatasetId) -> _Window:
-        """The revisions of a dataset in the period."""
-        dataset = datasets.ref(self._reader, self._owner, key)
-        first = feed.last_before(self._reader, key, self._period.since)
-        until = self._period.until
-        last = dataset.head if until is None else feed.last_before(self._reader, key, until)
-        return _Window(dataset, first, last)
+    def windows(self, keys: Sequence[DatasetId]) -> list[_Window]:
+        """The revisions of these datasets in the period."""
+        refs = datasets.refs(self._reader, self._owner, keys) if keys else {}
+        heads = {key: refs[key].head for key in keys}
+        first = feed.last_before_of(self._reader, heads, self._period.since)
+        until, last = self._period.until, heads
+        if until is not None:
+            last = feed.last_before_of(self._reader, heads, until)
+        return [_Window(refs[key], first[key], last[key]) for key in keys]
 
     def news(
         self, window: _Window, looked_at: int | None = None, most: int | None = None

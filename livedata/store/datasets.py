@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ from livedata.model.ids import (
 from livedata.store import digests
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
-from livedata.store.database.statements import assign, insert
+from livedata.store.database.statements import assign, insert, listed
 from livedata.store.recipes import add_recipe, add_schema
 
 # The newest Run by a subquery: for each dataset one step in the index of its Runs, while a join
@@ -111,6 +111,15 @@ def ref(reader: Reader, owner: OwnerName, dataset: DatasetId) -> DatasetRef:
     if row is None:
         raise _not_found()
     return _ref(row)
+
+
+def refs(
+    reader: Reader, owner: OwnerName, wanted: Collection[DatasetId]
+) -> dict[DatasetId, DatasetRef]:
+    """The same of those of these datasets that the owner has."""
+    names, named = listed("dataset", wanted)
+    rows = reader.rows(f"{_REF} WHERE owner = :owner AND id IN ({names})", owner=owner, **named)
+    return {row[0]: _ref(row) for row in rows}
 
 
 def newest(

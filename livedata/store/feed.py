@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 import orjson
@@ -41,6 +41,12 @@ FROM revisions v
 LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
 WHERE v.dataset_id = :dataset AND v.sequence > :after AND v.sequence <= :through
 ORDER BY v.sequence
+"""
+_CREATED = """
+WITH asked (dataset, place) AS (VALUES {asked})
+SELECT a.dataset, (SELECT created_at FROM revisions WHERE dataset_id = a.dataset
+    AND sequence <= a.place ORDER BY sequence DESC LIMIT 1)
+FROM asked a
 """
 _FIRST_PART = 16
 """So many revisions of a row are read at first; then by half as many more, and so on."""
@@ -139,24 +145,34 @@ def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId,
 
 def last_before(reader: Reader, dataset: DatasetId, moment: Micros) -> int:
     """The sequence of the last revision before a moment; 0 if there is none."""
-    # Revisions never go back in time, so half of them are left out with each look.
-    first = 0
-    last = reader.value(
+    head = reader.value(
         "SELECT coalesce(max(sequence), 0) FROM revisions WHERE dataset_id = :dataset",
         dataset=dataset,
     )
-    while first < last:
-        middle = (first + last + 1) // 2
-        created = reader.value(
-            "SELECT created_at FROM revisions WHERE dataset_id = :dataset "
-            "AND sequence <= :middle ORDER BY sequence DESC LIMIT 1",
-            dataset=dataset,
-            middle=middle,
-        )
-        if created < moment:
-            first = middle
-        else:
-            last = middle - 1
+    return last_before_of(reader, {dataset: head}, moment)[dataset]
+
+
+def last_before_of(
+    reader: Reader, heads: Mapping[DatasetId, int], moment: Micros
+) -> dict[DatasetId, int]:
+    """The same of some datasets, whose last sequences are given: each look asks about all of them.
+
+    Revisions never go back in time, so half of them are left out with each look.
+    """
+    first, left = dict.fromkeys(heads, 0), dict(heads)
+    while looked_at := {
+        dataset: (first[dataset] + last + 1) // 2
+        for dataset, last in left.items()
+        if first[dataset] < last
+    }:
+        places = {f"at{number}": place for number, place in enumerate(looked_at.values())}
+        datasets = {f"of{number}": dataset for number, dataset in enumerate(looked_at)}
+        asked = ", ".join(f"(:of{number}, :at{number})" for number in range(len(looked_at)))
+        for dataset, created in reader.rows(_CREATED.format(asked=asked), **places, **datasets):
+            if created < moment:
+                first[dataset] = looked_at[dataset]
+            else:
+                left[dataset] = looked_at[dataset] - 1
     return first
 
 

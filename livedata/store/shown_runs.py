@@ -47,7 +47,7 @@ WHERE d.id = :dataset GROUP BY d.row_count
 
 
 _NOT_ACCEPTED = """
-SELECT d.id, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error
+SELECT d.id, d.name, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error
 FROM datasets d JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id AND status NOT IN ('queued', 'running')
     ORDER BY queued_at DESC, id DESC LIMIT 1)
@@ -56,8 +56,9 @@ WHERE d.owner = :owner AND r.status <> 'succeeded'
 
 
 class NotAccepted(Struct, frozen=True):
-    """A Run whose output was not accepted: how it ended, when, and the sentence that says why."""
+    """A Run of a dataset whose output was not accepted: how it ended, when, and why in words."""
 
+    name: str
     run: str
     status: RunStatus
     at: Micros
@@ -143,7 +144,9 @@ class RunEnd(Struct, frozen=True):
 def not_accepted(reader: Reader, owner: OwnerName) -> dict[DatasetId, NotAccepted]:
     """The datasets of an owner whose last Run that is over was not accepted, each with that Run."""
     rows = reader.rows(_NOT_ACCEPTED, owner=owner)
-    return {dataset: NotAccepted(format_uuid(run), *ended) for dataset, run, *ended in rows}
+    return {
+        dataset: NotAccepted(name, format_uuid(run), *ended) for dataset, name, run, *ended in rows
+    }
 
 
 def earlier_runs(

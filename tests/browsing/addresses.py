@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from livedata.model.ids import DatasetId
     from livedata.store.database.store import Store
 
-ALONE = ("/", "/usage")
+ALONE = ("/", "/changes", "/usage")
 """The pages of an owner that belong to no dataset."""
 OF_A_DATASET = ("", "/changes", "/runs", "/settings")
 """The pages of a dataset but for those of its rows and Runs."""

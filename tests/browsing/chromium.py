@@ -59,12 +59,12 @@ class Looking:
         return self.page
 
     def follow(self, name: str) -> None:
-        """Press the link of a name, and wait until the page that it leads to has run its script.
+        """Press the first link of a name, and wait until the page there has run its script.
 
         Whoever reads a page at once must wait for this: a part of it can be there before the rest.
         """
         with self.page.expect_navigation():
-            self.page.get_by_role("link", name=name).click()
+            self.page.get_by_role("link", name=name).first.click()
 
     def crawl(self, most: int = 2) -> Iterator[str]:
         """Every page that links of ours lead to, `most` of a kind, each while it is open."""

@@ -48,6 +48,7 @@ OPEN_FORMS = {"/sign-in", "/sign-in/link", "/sign-out"}
 """Those that stand for no thing of an owner."""
 PAGES = {
     "/",
+    "/changes",
     "/usage",
     "/datasets/<dataset>",
     "/datasets/<dataset>/changes",

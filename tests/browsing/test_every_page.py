@@ -39,7 +39,7 @@ OUTLINE = """() => {
   for (const link of all("a[href^='#']"))
     demand(document.getElementById(link.hash.slice(1)), "leads nowhere", link);
   for (const link of all("a[href]")) {
-    const name = (link.ariaLabel || link.innerText).trim();
+    const name = (link.ariaLabel || link.innerText || link.title).trim();
     demand(name && !/^(run|more|here|link)$/i.test(name), "leads anywhere", link);
   }
   return faults;

@@ -60,6 +60,7 @@ def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
             page.keyboard.press("Enter")
             expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
             skip_to_the_content(page)
+            look_at_other_days(page)
             go(page, "shop")
             narrow_and_scroll(page)
             accept_what_is_held(page)
@@ -74,6 +75,20 @@ def skip_to_the_content(page: Page) -> None:
     page.keyboard.press("Tab")
     inside = page.evaluate("document.activeElement.closest('main') !== null")
     assert inside
+
+
+def look_at_other_days(page: Page) -> None:
+    """What is new, of the days of a link, and back."""
+    page.reload()
+    go(page, "What is new")
+    page.wait_for_url("**/changes")
+    go(page, "The last 7 days")
+    page.wait_for_url("**/changes?since=*")
+    expect(page.get_by_role("link", name="The last 7 days")).to_have_attribute(
+        "aria-current", "page"
+    )
+    go(page, "Datasets")
+    expect(page.get_by_role("heading", name="All of them")).to_be_visible()
 
 
 def narrow_and_scroll(page: Page) -> None:

@@ -36,6 +36,10 @@ REPEATED = [
     "/SHOP/changes?field=PAYLOAD",
     "/SHOP/changes?kind=&PAYLOAD=PAYLOAD",
     "/SHOP/runs?after=PAYLOAD",
+    "/changes?since=PAYLOAD",
+    "/changes?until=PAYLOAD",
+    "/changes?after=PAYLOAD",
+    "/changes?since=2020-01-01&PAYLOAD=PAYLOAD",
     "/datasets/PAYLOAD",
     "/PAYLOAD",
 ]

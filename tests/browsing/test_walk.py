@@ -17,7 +17,7 @@ from tests.made import make_store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def test_typing_in_two_cells_and_saving_one_saves_both(browser: Browser, tmp_pat
             base = f"http://127.0.0.1:{server.port}"
             with looking(browser, base, store, java_script_enabled=False) as visit:
                 page = visit.open("/")
-                page.get_by_role("link", name="shop", exact=True).click()
+                listed(page, "shop").click()
                 page.get_by_role("link", name="K001").click()
                 for column, text in (("Title", "Torch"), ("Note", "mine")):
                     page.get_by_text(f"Edit {column}").click()
@@ -71,9 +71,15 @@ def sign_in(page: Page, key: str) -> None:
     expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
 
 
+def listed(page: Page, name: str) -> Locator:
+    """The link of a dataset in the list of all, above which what is new may have one too."""
+    region = page.get_by_role("region", name="Datasets")
+    return region.get_by_role("link", name=name, exact=True)
+
+
 def accept_what_is_held(page: Page) -> None:
     """See why, see what it would change, accept it, and see the change."""
-    page.get_by_role("link", name="shop", exact=True).click()
+    listed(page, "shop").click()
     page.get_by_role("navigation", name="Dataset").get_by_role("link", name="Runs").click()
     held = page.get_by_role("row").filter(has_text="held")
     held.get_by_role("link").click()

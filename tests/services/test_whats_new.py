@@ -16,9 +16,9 @@ from livedata.services.whats_new import (
     Bounds,
     DatasetNews,
     Period,
-    count_changes,
     every_news,
     news,
+    troubled,
 )
 from tests import made
 from tests.services.table import A, B, C, Table
@@ -113,7 +113,6 @@ def test_datasets_without_changes_are_left_out_also_if_all_was_taken_back(
     table.take({**A, "price": 99})
     table.take(A)
     assert told(store, Period(begin)) == []
-    assert count_changes(store, "local", begin) == (2, 1, True)
     assert {each.dataset["name"] for each in told(store)} == {"quiet", "shop"}
 
 
@@ -203,12 +202,34 @@ def test_datasets_go_on_where_the_page_before_ended(store: Store) -> None:
         another(store, f"number {number}").take(A)
     bounds = Bounds(datasets=2, revisions=100, rows=100, rows_of_each=10)
     names: list[str] = []
-    passed: int | None = 0
-    while passed is not None:
+    passed, following = 0, [5]
+    while following[-1]:
         page = news(store, "local", ALWAYS, bounds, passed)
         names += [each.dataset["name"] for each in page.datasets]
-        passed = page.passed
+        passed, following = page.passed, [*following, page.following]
+    assert (passed, following) == (5, [5, 3, 1, 0])
     assert names == [f"number {number}" for number in reversed(range(5))]
+
+
+def test_rows_alone_leave_out_whatever_only_failed_and_begin_with_what_changed_last(
+    store: Store, step: Clock
+) -> None:
+    broken, *others = (another(store, name) for name in ("broken", "first", "second"))
+    broken.take(A)
+    step(DAY)
+    begin = Micros(ids.now())
+    for number, table in enumerate(others):
+        step(DAY + 60 * number)
+        table.take(A)
+    for number, table in enumerate((broken, others[0])):
+        step(2 * DAY + 60 * number)
+        refuse(table)
+    bounds = Bounds(datasets=2, revisions=100, rows=100, rows_of_each=10)
+    page = news(store, "local", Period(begin), bounds, rows_alone=True)
+    assert [each.dataset["name"] for each in page.datasets] == ["second", "first"]
+    assert page.following == 0
+    assert [each.name for each in troubled(store, "local")] == ["first", "broken"]
+    assert {each.trouble.status for each in troubled(store, "local")} == {"blocked"}
 
 
 def test_rows_that_changed_after_all_was_seen_are_unseen(table: Table, step: Clock) -> None:
@@ -231,4 +252,4 @@ def test_nobody_is_told_what_is_new_of_another_owner(table: Table, store: Store)
     made.meet_owner(store, "bob", 10)
     assert news(store, "bob", ALWAYS, WIDE).datasets == []
     assert list(every_news(store, "bob", ALWAYS)) == []
-    assert count_changes(store, "bob", Micros(0)) == (0, 0, True)
+    assert troubled(store, "bob") == []

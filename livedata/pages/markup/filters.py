@@ -96,7 +96,8 @@ def add_to(environment: Environment) -> None:
 
 def for_a_page() -> dict[str, Callable[..., Markup]]:
     """What the templates of one page call, whose texts are compared within one budget."""
-    return {"between": partial(between, StepBudget())}
+    budget = StepBudget()
+    return {"between": partial(between, budget), "briefly": partial(briefly, budget)}
 
 
 @lru_cache(maxsize=256)  # the rows that one Run wrote all have its moment
@@ -174,6 +175,34 @@ def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) 
     return Markup(f"<del>{cell(before)}</del> → <ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
 
 
+def briefly(
+    budget: StepBudget, before: Scalar, after: Scalar, was_there: bool, longest: int
+) -> Markup:
+    """The same for a list: of long texts so many characters, from shortly before they differ.
+
+    Where nothing was, nothing is marked: it is told of the whole row.
+    """
+    if was_there and isinstance(before, str) and isinstance(after, str):
+        begin = max(0, _same(before, after) - longest // 4)
+        return difference(_part(before, begin, longest), _part(after, begin, longest), budget)
+    now = _brief(after, longest)
+    if not was_there:
+        return Markup(now)  # noqa: S704  (escaped)
+    return Markup(f"<del>{_brief(before, longest)}</del> → <ins>{now}</ins>")  # noqa: S704  (escaped)
+
+
+def _brief(value: Scalar, longest: int) -> str:
+    """A cell that holds no more of a text than it shows, also where it is an address."""
+    if isinstance(value, str) and len(value) > longest:
+        return f'<bdi dir="auto">{escape(_part(value, 0, longest))}</bdi>'
+    return cell(value)
+
+
+def _part(text: str, begin: int, longest: int) -> str:
+    end = begin + longest
+    return f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (len(text) > end)}"
+
+
 def _link(to: str) -> str:
     link = escape(to)
     shown = link if len(to) <= _BEGINNING else beginning(to)
@@ -193,8 +222,8 @@ def difference(before: str, after: str, budget: StepBudget) -> Markup:
     return Markup(f'<span dir="auto">{ends[0]}{marked}{ends[1]}</span>')  # noqa: S704  (escaped)
 
 
-def _alike(before: str, after: str) -> int:
-    """With how many characters both begin, up to the end of a word."""
+def _same(before: str, after: str) -> int:
+    """With how many characters both begin."""
     same, different = 0, min(len(before), len(after)) + 1
     while different - same > 1:
         middle = (same + different) // 2
@@ -202,6 +231,12 @@ def _alike(before: str, after: str) -> int:
             same = middle
         else:
             different = middle
+    return same
+
+
+def _alike(before: str, after: str) -> int:
+    """With how many characters both begin, up to the end of a word."""
+    same = _same(before, after)
     last = _PART.match(before[:same][::-1])
     if last is not None and (_within(before, same) or _within(after, same)):
         same -= last.end()
