@@ -17,6 +17,7 @@ GROUPS = (
     "soak",
     "serve",
     "pages",
+    "news",
     "moments",
     "shares",
     "workers",

@@ -28,7 +28,7 @@ class Client:
 
     def __init__(self, port: int, headers: Mapping[str, str] | None = None) -> None:
         self.port = port
-        self._headers = dict(headers or {})
+        self.headers = dict(headers or {})
         self._connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE)
 
     def get(self, path: str) -> bytes:
@@ -43,7 +43,7 @@ class Client:
         return body
 
     def _answer(self, path: str) -> http.client.HTTPResponse:
-        self._connection.request("GET", path, headers=self._headers)
+        self._connection.request("GET", path, headers=self.headers)
         return self._connection.getresponse()
 
     def asking(self, path: str) -> Asking:

@@ -84,6 +84,8 @@ GOALS: Mapping[int | str, Goal] = {
     56: Goal("an agent's first answer, CPU from the start, against import mcp.server", 1.3, 1.0),
     57: Goal("a question of an agent for 50 rows, CPU", 15, 5, "ms"),
     58: Goal("what an agent reads for 100 rows", 8, 7, "KB"),
+    59: Goal("what is new over 100 datasets, until the first byte of its page", 150, 50, "ms"),
+    60: Goal("what that page weighs with all that it loads", 130, 120, "KB"),
 }
 
 

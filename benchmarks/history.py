@@ -11,6 +11,7 @@ an hour, are written straight into the tables, with the checks and facts of the 
 from __future__ import annotations
 
 import argparse
+import random
 import sqlite3
 import tomllib
 from contextlib import closing
@@ -50,27 +51,32 @@ def build(
     rows: int = 0,
     ledger: int = 0,
     moving: tuple[int, int] = A_TENTH,
+    datasets: int = 1,
 ) -> None:
     """Write a store in which the dataset ``history`` has `changes` changes after its first Run.
 
-    Each later Run changes `moving[0]` of the first `moving[1]` rows.
+    Each later Run changes `moving[0]` of the first `moving[1]` rows. With more `datasets` than one
+    there are so many that share the changes, the others named ``history 2`` and so on.
     With `rows`, a dataset ``wide`` has had so many rows. With `ledger`, the owner's ledger has at
     least so many entries.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    wanted = {"history": changes // moving[0], **({"wide": rows // ROWS - 1} if rows else {})}
+    names = ("history", *(f"history {number}" for number in range(2, datasets + 1)))
+    wanted = dict.fromkeys(names, changes // datasets // moving[0])
+    if rows:
+        wanted["wide"] = rows // ROWS - 1
     first_runs = {name: _first_run(path, name) for name in wanted}
     with closing(sqlite3.connect(path, isolation_level=None)) as driver:
         # No syncs and a cache of 500 MB: a store that breaks is simply made again.
         driver.execute("PRAGMA synchronous=OFF")
         driver.execute("PRAGMA cache_size=-500000")
-        for name, (dataset, run) in first_runs.items():
+        for number, (name, (dataset, run)) in enumerate(first_runs.items(), 5):
             driver.execute("BEGIN")
-            _go_on(
-                Past(driver, dataset, run, _lines(driver, dataset), moving),
-                wanted[name],
-                name == "wide",
+            # Each has a chance of its own: the ids of all pasts have to differ.
+            past = Past(
+                *(driver, dataset, run, _lines(driver, dataset), moving), random.Random(number)
             )
+            _go_on(past, wanted[name], name == "wide")
             driver.execute("COMMIT")
         driver.execute("BEGIN")
         _keep_books(driver, ledger)

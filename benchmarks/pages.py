@@ -90,10 +90,10 @@ def measure(folder: Path, changes: int, figures: Figures) -> None:
             figures.compare(48, looking.asking(path), other.asking(of_short[what]), what)
         table, answer = of_long["a table"], long.rows(dataset="history")
         figures.compare(49, looking.asking(table), long.asking(answer), "100 rows")
-        figures.report.figure(50, _weight(looking, table) / 1000, "with all that it loads")
+        figures.report.figure(50, weight(looking, table) / 1000, "with all that it loads")
 
 
-def _weight(client: Client, path: str) -> int:
+def weight(client: Client, path: str) -> int:
     """The bytes of a page, and of all that it loads."""
     page = client.get(path)
     return len(page) + sum(len(client.get(asset.decode())) for asset in set(_LOADED.findall(page)))
