@@ -26,6 +26,8 @@ _ROUTES: Final = (
     ("GET", "/datasets/<dataset>/rows.<form>", "table", "as_file"),
     ("GET", "/datasets/<dataset>/rows/<row>", "row", "show"),
     ("POST", "/datasets/<dataset>/rows/<row>", "row", "edit"),
+    ("GET", "/datasets/<dataset>/edits", "edits", "show"),
+    ("POST", "/datasets/<dataset>/edits", "edits", "save"),
     ("GET", "/datasets/<dataset>/changes", "changes", "show"),
     ("POST", "/datasets/<dataset>/feed", "changes", "change_feed"),
     ("GET", "/datasets/<dataset>/runs", "runs", "show"),

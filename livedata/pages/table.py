@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any, Final, NamedTuple, get_args
+from urllib.parse import urlencode
 
 from flask import Response, g, request
 from markupsafe import Markup
@@ -107,7 +108,8 @@ def show(dataset: str) -> Response:
         labels=[(column["id"], column["label"]) for column in columns],
         offered=offered,
         chosen=chosen,
-        body=body(table.lines, columns, request.path, named_by),
+        body=body(table.lines, columns, request.path, named_by, edit=request.args.get("edit")),
+        **_choosing(table.lines),
         named_by=named_by["id"] if named_by else "rowKey",
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
@@ -119,6 +121,17 @@ def show(dataset: str) -> Response:
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
+    """What leads to rows that are chosen to be edited, and whether they are chosen here."""
+    named = urlencode([("row", line.id) for line in lines])
+    return {
+        "edit": request.args.get("edit"),
+        "stop": address(edit=None),
+        "choose": address(edit="rows"),
+        "every": f"{request.path}/edits?{named}",
+    }
 
 
 def _beside_names(
@@ -264,11 +277,19 @@ def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]
 
 
 def body(
-    lines: Sequence[Line], columns: Sequence[Column], path: str, named_by: Column | None
+    lines: Sequence[Line],
+    columns: Sequence[Column],
+    path: str,
+    named_by: Column | None,
+    *,
+    edit: str | None = None,
 ) -> Markup:
-    """The rows of a table, named by a column or else by their keys; each has its page in `path`."""
+    """The rows of a table, named by a column or else by their keys; each has its page in `path`.
+
+    Where rows are chosen to `edit` them, each has a box.
+    """
     places = [(column["id"], _begin(column)) for column in columns]
-    written = [_row(line, places, path, named_by) for line in lines]
+    written = [_row(line, places, path, named_by, chosen=bool(edit)) for line in lines]
     return Markup("\n".join(written))  # noqa: S704  (escaped)
 
 
@@ -277,7 +298,14 @@ def _begin(column: Column) -> str:
     return f'<td{number} data-label="{escape(column["label"])}">'
 
 
-def _row(line: Line, places: Sequence[tuple[str, str]], path: str, named_by: Column | None) -> str:
+def _row(
+    line: Line,
+    places: Sequence[tuple[str, str]],
+    path: str,
+    named_by: Column | None,
+    *,
+    chosen: bool,
+) -> str:
     data, missing = line.data, line.missing
     marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
     # A long text is cut: the page of its row has all of it.
@@ -290,10 +318,18 @@ def _row(line: Line, places: Sequence[tuple[str, str]], path: str, named_by: Col
     name = RowName(line.alias, line.key) if line.alias else line
     return (
         f"<tr{' class=gone' if line.presence == 'missing' else ''}>"
-        f'<th scope="row"><a href="{path}/rows/{line.id}">{named(name)}</a>'
+        f'<th scope="row">{_box(line) if chosen else ""}'
+        f'<a href="{path}/rows/{line.id}">{named(name)}</a>'
         f"{_of_name(line, named_by, marks)}</th>{cells}"
         f"<td>{line.status}</td><td>{moment(line.updated_at)}</td></tr>"
     )
+
+
+def _box(line: Line) -> str:
+    """What chooses a row; its form stands above the table."""
+    label = escape(f"Choose {line.alias or line}")
+    names = f'name="row" value="{line.id}" aria-label="{label}"'
+    return f'<input type="checkbox" form="chosen" {names}> '
 
 
 def _of_name(line: Line, named_by: Column | None, marks: Mapping[str, str]) -> str:

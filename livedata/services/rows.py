@@ -7,7 +7,7 @@ see `livedata.model.row_name`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import orjson
@@ -16,16 +16,16 @@ from livedata.extraction.cells import same
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
-from livedata.model.ids import DatasetId, KeyId, OwnerName, RevisionId, RowId
+from livedata.model.ids import DatasetId, KeyId, Micros, OwnerName, RevisionId, RowId
 from livedata.model.row import RowEdit, RowRevision, Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.changes import edits
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store import datasets, feed, overrides, revisions, shown_rows
 from livedata.store import rows as row_store
-from livedata.store.database.backend import Reader
+from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
-from livedata.store.datasets import DatasetRef
+from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
 
@@ -43,32 +43,64 @@ def edit(
     changed since. Raises NotFound, Invalid, RevisionConflict if the row has changed since the
     caller read it, and RequestIdReused if the request id came with another body.
     """
-    digest = request_hash(wanted)
     with store.writing() as writer:
         locked = datasets.lock_dataset(writer, dataset, owner)
-        ref = locked.ref
-        row = row_store.current_one(writer, dataset, row_id)
-        if row is None:
-            raise NotFound("There is no such row.")
-        edits.check(wanted.values or {}, wanted.reset_field_ids or ())
-        repeated = _repeated(writer, row_id, wanted, digest)
-        if repeated is not None:
-            return _answer(writer, dataset, ref, repeated)
-        # Before the rules that depend on the row: who has not seen its latest state must read it.
-        _check_revision(row, wanted)
-        cells, named = _edited(ref, row, wanted)
-        updated_at = max(ids.now(), locked.rows_updated_at)
-        revision = revisions.write_edit(
-            writer,
-            WriteContext(dataset, locked.schema_version, updated_at, None),
-            row,
-            cells,
-            named,
-            actor=actor,
-            request_id=wanted.request_id,
-            request_hash=digest,
-        )
-        return _answer(writer, dataset, ref, revision)
+        revision = _edit(writer, locked, _moment(locked), row_id, wanted, actor)
+        return _answer(writer, dataset, locked.ref, revision)
+
+
+def edit_together(
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    wanted: Mapping[RowId, RowEdit],
+    actor: KeyId | None,
+) -> None:
+    """Edit several rows, each as `edit` does with a revision of its own: all of them, or none.
+
+    Raises what `edit` raises, for the first row that cannot be edited.
+    """
+    with store.writing() as writer:
+        locked = datasets.lock_dataset(writer, dataset, owner)
+        moment = _moment(locked)
+        for row_id, row_edit in wanted.items():
+            _edit(writer, locked, moment, row_id, row_edit, actor)
+
+
+def _moment(locked: LockedDataset) -> Micros:
+    """Now, or when a row of the dataset was last updated if the clock is behind that."""
+    return Micros(max(ids.now(), locked.rows_updated_at))
+
+
+def _edit(
+    writer: Writer,
+    locked: LockedDataset,
+    moment: Micros,
+    row_id: RowId,
+    wanted: RowEdit,
+    actor: KeyId | None,
+) -> RevisionId:
+    digest = request_hash(wanted)
+    row = row_store.current_one(writer, locked.id, row_id)
+    if row is None:
+        raise NotFound("There is no such row.")
+    edits.check(wanted.values or {}, wanted.reset_field_ids or ())
+    repeated = _repeated(writer, row_id, wanted, digest)
+    if repeated is not None:
+        return repeated
+    # Before the rules that depend on the row: who has not seen its latest state must read it.
+    _check_revision(row, wanted)
+    cells, named = _edited(locked.ref, row, wanted)
+    return revisions.write_edit(
+        writer,
+        WriteContext(locked.id, locked.schema_version, moment, None),
+        row,
+        cells,
+        named,
+        actor=actor,
+        request_id=wanted.request_id,
+        request_hash=digest,
+    )
 
 
 def _repeated(reader: Reader, row_id: RowId, wanted: RowEdit, digest: bytes) -> RevisionId | None:

@@ -31,6 +31,7 @@ HUGE = 10**26
 FORMS = {
     "/datasets/<dataset>/columns",
     "/datasets/<dataset>/delete",
+    "/datasets/<dataset>/edits",
     "/datasets/<dataset>/feed",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
@@ -52,6 +53,7 @@ PAGES = {
     "/usage",
     "/datasets/<dataset>",
     "/datasets/<dataset>/changes",
+    "/datasets/<dataset>/edits",
     "/datasets/<dataset>/rows.<form>",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",

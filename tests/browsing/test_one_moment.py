@@ -35,7 +35,7 @@ def every_page(store: Store, owner: str) -> list[str]:
     """The address of each page of a store."""
     paths = [*addresses.ALONE]
     for dataset, pages in addresses.of_datasets(store, owner):
-        paths += [*pages, f"{pages[0]}?sort=rowKey"]
+        paths += [*pages, f"{pages[0]}?sort=rowKey", f"{pages[0]}?edit=rows"]
         paths += addresses.of_rows(store, owner, dataset)[:1]
         paths += addresses.of_runs(store, owner, dataset)
     return paths

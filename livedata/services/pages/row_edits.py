@@ -1,0 +1,154 @@
+"""An edit of one column in several rows: what it would change, and what undoes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.dataset import Column
+from livedata.model.ids import DatasetId, OwnerName, RevisionId, RowId
+from livedata.model.row import CellOverrides, Change, RowDetail, RowEdit, Scalar
+from livedata.model.row_name import RowName
+from livedata.services.pages.table import ON_A_PAGE
+from livedata.store import datasets, feed, rows
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
+from livedata.store.shown_rows import names
+
+MOST_ROWS: Final = ON_A_PAGE
+"""So many rows are edited at once: those of a page."""
+_UNDO: Final = "undo "
+"""How the request id of what undoes an edit begins."""
+
+
+class ColumnEdit(Struct, frozen=True):
+    """What is to be done to a column: to `set` it to a value, or to `reset` it to the source."""
+
+    column: Column
+    resets: bool
+    value: Scalar = None
+
+
+class RowPlan(Struct, frozen=True):
+    """A row of several: what its cell says now, and what it would say; if it changes, by an edit.
+
+    `overridden` tells whether the cell was edited by hand before.
+    """
+
+    id: str
+    name: RowName
+    revision: str
+    before: Scalar
+    after: Scalar
+    changes: bool
+    resets: bool = False
+
+    def edit(self, field: str, request_id: str) -> RowEdit:
+        """The edit of the row."""
+        if self.resets:
+            return RowEdit(self.revision, request_id, reset_field_ids=[field])
+        return RowEdit(self.revision, request_id, values={field: self.after})
+
+
+class DoneEdit(Struct, frozen=True):
+    """An edit of several rows that was saved: its column, and what undoes it in each of the rows.
+
+    A row that has changed since is not undone.
+    """
+
+    column: Column
+    rows: Sequence[RowPlan]
+    undo: str
+    """The request id of what undoes it."""
+
+
+def planned(
+    db: Database,
+    owner: OwnerName,
+    dataset: DatasetId,
+    wanted: Sequence[RowId],
+    asked: ColumnEdit | None,
+) -> list[RowPlan]:
+    """What an edit would change in these rows; those that are gone from the dataset are left out.
+
+    Without an edit only the rows. Raises NotFound for a dataset that is not the owner's.
+    """
+    with db.reading() as reader:
+        ref = datasets.ref(reader, owner, dataset)
+        called = names(reader, ref.fields, [ids.format_uuid(row) for row in wanted])
+        return [_planned(row, called[row["id"]], asked) for row in _details(reader, ref, wanted)]
+
+
+def _details(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterator[RowDetail]:
+    for row in wanted:
+        detail = rows.detail(reader, ref.id, ref.fields, row)
+        if detail is not None:
+            yield detail
+
+
+def _planned(row: RowDetail, name: RowName, asked: ColumnEdit | None) -> RowPlan:
+    revision = row["revisionId"] or ""
+    if asked is None:
+        return RowPlan(row["id"], name, revision, None, None, changes=False)
+    field = asked.column["id"]
+    before, covered = row["data"].get(field), row["overrides"].get(field)
+    if not asked.resets:
+        changes = _differ(before, asked.value)
+        return RowPlan(row["id"], name, revision, before, asked.value, changes)
+    after = before if covered is None else covered["value"]
+    changes = covered is not None
+    return RowPlan(row["id"], name, revision, before, after, changes, resets=True)
+
+
+def done(
+    db: Database, owner: OwnerName, dataset: DatasetId, wanted: Sequence[RowId], request_id: str
+) -> DoneEdit | None:
+    """What an edit of a request id has changed in these rows; None if there is no such edit.
+
+    Raises NotFound for a dataset that is not the owner's.
+    """
+    with db.reading() as reader:
+        ref = datasets.ref(reader, owner, dataset)
+        called = names(reader, ref.fields, [ids.format_uuid(row) for row in wanted])
+        changes = list(_changes(reader, ref, wanted, request_id))
+        if not changes:
+            return None
+        column = ref.fields.columns[changes[0]["changedFieldIds"][0]]
+        current = {row["id"]: row["revisionId"] for row in _details(reader, ref, wanted)}
+        undone = [_undone(each, called[each["rowId"]], column, current) for each in changes]
+    return DoneEdit(column, undone, f"{_UNDO}{request_id}"[:128])
+
+
+def _changes(
+    reader: Reader, ref: DatasetRef, wanted: Sequence[RowId], request_id: str
+) -> Iterator[Change]:
+    for row in wanted:
+        written = feed.by_request(reader, row, request_id)
+        change = written and feed.revision(reader, ref.id, ref.fields, RevisionId(written[0]))
+        # Only one column of a row is edited together with those of others.
+        if change and len(change["changedFieldIds"]) == 1:
+            yield change
+
+
+def _undone(
+    change: Change, name: RowName, column: Column, current: Mapping[str, str | None]
+) -> RowPlan:
+    """What undoes a change: `after` is what stood there before."""
+    field, revision = column["id"], change["id"]
+    before: Mapping[str, Scalar] = change["before"] or {}
+    overrides: CellOverrides = change.get("beforeOverrides", {})
+    follows = column["ownership"] == "collected" and field not in overrides
+    return RowPlan(
+        *(change["rowId"], name, revision, change["data"].get(field), before.get(field)),
+        changes=current.get(change["rowId"]) == revision,
+        resets=follows,
+    )
+
+
+def _differ(before: Scalar, after: Scalar) -> bool:
+    """Whether two values differ: to Python True is 1."""
+    return before != after or isinstance(before, bool) != isinstance(after, bool)

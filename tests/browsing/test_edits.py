@@ -1,0 +1,229 @@
+"""One column is edited in several rows at once: told before, saved once, undone the same way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.datastructures import MultiDict
+
+from livedata.model import ids
+from livedata.services import queries, rows
+from livedata.services.audit.check import check_store
+from tests import made
+from tests.browsing.test_table import path_of
+from tests.browsing.visitor import Visitor
+
+if TYPE_CHECKING:
+    from werkzeug.test import TestResponse
+
+    from livedata.model.row import Scalar
+    from livedata.store.database.store import Store
+
+_INPUT = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+
+
+@dataclass
+class Shop:
+    """Three rows of Alice, whose browser edits them together."""
+
+    alice: Visitor
+    store: Store
+    dataset: ids.DatasetId = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dataset = made.make_dataset(self.store, "alice")
+        made.take(self.store, self.dataset, owner="alice")
+
+    @property
+    def path(self) -> str:
+        return f"{path_of(self.dataset)}/edits"
+
+    @property
+    def ids(self) -> list[str]:
+        return [row["id"] for row in self.rows]
+
+    @property
+    def rows(self) -> list[Any]:
+        every = queries.every_row(self.store, self.alice.owner, self.dataset)
+        return sorted(every, key=lambda row: row["rowKey"])
+
+    def field(self, name: str) -> str:
+        columns = queries.dataset(self.store, self.alice.owner, self.dataset)["columns"]
+        return next(column["id"] for column in columns if column["name"] == name)
+
+    def cells(self, name: str) -> list[Scalar]:
+        return [row["data"][self.field(name)] for row in self.rows]
+
+    def edited(self) -> dict[str, set[str]]:
+        return rows.edited_cells(self.store, self.alice.owner, self.dataset)
+
+    def head(self) -> int:
+        return len(self.alice.as_json(f"{path_of(self.dataset)}/changes")["data"])
+
+    def ask(self, name: str, act: str, value: str = "", chosen: list[str] | None = None) -> Any:
+        """Choose rows, all if none are named, and see what an act would change."""
+        chosen = self.ids if chosen is None else chosen
+        token = self.alice.token(f"{self.path}?row={chosen[0]}")
+        form = [("token", token), *(("row", row) for row in chosen)]
+        form += [("field", self.field(name)), ("act", act), ("value", value)]
+        return self.send(form)
+
+    def confirm(self, answer: TestResponse) -> TestResponse:
+        """Press the button that saves what was told."""
+        (form,) = re.findall(r'<form[^>]+aria-label="Save">(.*?)</form>', answer.text, re.DOTALL)
+        return self.send([*_fields(form), ("confirm", "1")])
+
+    def undo(self, page: str) -> TestResponse:
+        """Press the button that undoes an edit."""
+        (form,) = re.findall(r'<form[^>]+aria-label="Undo">(.*?)</form>', page, re.DOTALL)
+        return self.send([*_fields(form), ("act", "undo")])
+
+    def send(self, form: list[tuple[str, str]]) -> TestResponse:
+        return self.alice.client.post(self.path, data=MultiDict(form))
+
+
+def _fields(form: str) -> list[tuple[str, str]]:
+    return [(name, unescape(value)) for name, value in _INPUT.findall(form)]
+
+
+@pytest.fixture
+def shop(alice: Visitor, store: Store) -> Shop:
+    return Shop(alice, store)
+
+
+@pytest.mark.parametrize(
+    ("name", "act", "value", "expected", "told"),
+    [
+        ("price", "set", "10", [10, 10, 10], "2 of 3 rows would change"),
+        ("price", "clear", "", [None, None, None], "2 of 3 rows would change"),
+        ("note", "set", "seen", ["seen", "seen", "seen"], "3 of 3 rows would change"),
+        ("stock", "set", "true", [True, True, True], "1 of 3 rows would change"),
+    ],
+)
+def test_rows_are_edited_together_as_it_was_told_before(
+    shop: Shop, name: str, act: str, value: str, expected: list[Scalar], told: str
+) -> None:
+    before, head = shop.cells(name), shop.head()
+    asked = shop.ask(name, act, value)
+    assert asked.status_code == 200
+    assert told in re.sub("<[^>]+>", "", asked.text)
+    assert (shop.cells(name), shop.head()) == (before, head)
+    saved = shop.confirm(asked)
+    assert saved.status_code == 303
+    assert shop.cells(name) == expected
+    # One revision a row, and none of a row that said so already.
+    assert shop.head() == head + sum(
+        each != now for each, now in zip(before, expected, strict=True)
+    )
+    undone = shop.undo(shop.alice.get(saved.location))
+    assert undone.status_code == 303
+    assert shop.cells(name) == before
+    assert shop.edited() == {}
+    again = shop.undo(shop.alice.get(undone.location))
+    assert again.status_code == 303
+    assert shop.cells(name) == expected
+    assert check_store(shop.store).problems == []
+
+
+def test_edits_are_reset_together_and_come_back_by_undo(shop: Shop) -> None:
+    shop.confirm(shop.ask("title", "set", "mine", shop.ids[:2]))
+    assert shop.cells("title") == ["mine", "mine", "Mug"]
+    asked = shop.ask("title", "reset")
+    assert "2 of 3 rows would change" in re.sub("<[^>]+>", "", asked.text)
+    assert "follow the source already" in asked.text
+    saved = shop.confirm(asked)
+    assert shop.cells("title") == ["Lamp", "Chair", "Mug"]
+    assert shop.edited() == {}
+    shop.undo(shop.alice.get(saved.location))
+    assert shop.cells("title") == ["mine", "mine", "Mug"]
+    assert shop.edited().keys() == set(shop.ids[:2])
+
+
+def test_who_clicks_twice_edits_and_undoes_once(shop: Shop) -> None:
+    asked, head = shop.ask("note", "set", "seen"), shop.head()
+    first, second = shop.confirm(asked), shop.confirm(asked)
+    assert first.location == second.location
+    assert shop.head() == head + 3
+    page = shop.alice.get(first.location)
+    assert shop.undo(page).location == shop.undo(page).location
+    assert shop.head() == head + 6
+
+
+def test_if_a_row_has_changed_meanwhile_nothing_is_saved_and_it_is_told_anew(shop: Shop) -> None:
+    asked = shop.ask("price", "set", "7")
+    shop.confirm(shop.ask("note", "set", "other", shop.ids[1:2]))
+    head = shop.head()
+    refused = shop.confirm(asked)
+    assert refused.status_code == 409
+    assert "nothing was saved" in refused.text
+    assert shop.head() == head
+    assert shop.confirm(refused).status_code == 303
+    assert shop.cells("price") == [7, 7, 7]
+
+
+def test_what_has_changed_since_an_edit_is_not_undone(shop: Shop) -> None:
+    saved = shop.confirm(shop.ask("price", "set", "7"))
+    shop.confirm(shop.ask("price", "set", "8", shop.ids[:1]))
+    page = shop.alice.get(saved.location)
+    assert "1 of them changed since" in re.sub("<[^>]+>", "", page)
+    shop.undo(page)
+    assert shop.cells("price") == [8, 25.5, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "act", "value", "code", "said"),
+    [
+        ("price", "set", "cheap", 422, "price must be a number such as 12 or 9.50"),
+        ("price", "set", "", 422, "Give price a value, or choose Clear"),
+        ("title", "set", "x" * 40_000, 422, "longer than 32768 characters"),
+        ("sku", "set", "B9", 400, "no such column"),
+        ("title", "delete", "", 400, "no such column"),
+    ],
+)
+def test_what_no_cell_takes_is_refused_and_stays_in_the_form(
+    shop: Shop, name: str, act: str, value: str, code: int, said: str
+) -> None:
+    before, head = shop.rows, shop.head()
+    answer = shop.ask(name, act, value)
+    assert answer.status_code == code
+    assert said in unescape(answer.text)
+    assert (shop.rows, shop.head()) == (before, head)
+    if code == 422:
+        assert f'value="{value}"' in answer.text
+
+
+@pytest.mark.parametrize("row", ["x", "01890000-0000-7000-8000-000000000000"])
+def test_rows_that_are_not_there_are_left_out_or_refused(shop: Shop, row: str) -> None:
+    page = shop.alice.get(f"{shop.path}?row={row}", 400 if row == "x" else 200)
+    assert "choose the rows again" in page or "No row is chosen" in page
+    assert "100 rows are edited at once" in shop.alice.get(f"{shop.path}?{'row=x&' * 101}", 400)
+    assert "no such edit" in shop.alice.get(f"{shop.path}?row={shop.ids[0]}&done=x", 404)
+
+
+def test_bob_edits_and_undoes_nothing_of_alice(shop: Shop, bob: Visitor) -> None:
+    saved = shop.confirm(shop.ask("price", "set", "7"))
+    bob.get(saved.location, 404)
+    mine = made.make_dataset(shop.store, "bob")
+    made.take(shop.store, mine, owner="bob")
+    path = f"{path_of(mine)}/edits"
+    assert "No row is chosen" in bob.get(f"{path}?row={shop.ids[0]}")
+    form = [("token", bob.token(path_of(mine))), ("row", shop.ids[0]), ("act", "undo")]
+    done = dict(re.findall("(done)=([^&]+)", saved.location))["done"]
+    answer = bob.client.post(path, data=MultiDict([*form, ("done", done)]))
+    assert answer.status_code == 404
+    assert shop.cells("price") == [7, 7, 7]
+
+
+def test_rows_are_chosen_in_the_table(shop: Shop) -> None:
+    page = shop.alice.get(path_of(shop.dataset))
+    assert 'type="checkbox" form="chosen"' not in page
+    (choose,) = re.findall(r'<a href="([^"]+)">Edit rows</a>', page)
+    page = shop.alice.get(unescape(choose))
+    assert sorted(re.findall(r'form="chosen" name="row" value="([^"]+)"', page)) == sorted(shop.ids)
+    assert 'aria-label="Choose Lamp (A1)"' in page
+    (every,) = re.findall(r'<a href="([^"]+)">Edit all 3 shown</a>', page)
+    assert "Edit 3 rows" in re.sub("<[^>]+>", "", shop.alice.get(unescape(every)))
