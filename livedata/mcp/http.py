@@ -22,7 +22,8 @@ from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
 from livedata.mcp.access import DatasetAccess
-from livedata.mcp.server import AT_ONCE, AgentRequest, make_shared_server
+from livedata.mcp.guarding import AgentRequest
+from livedata.mcp.server import AT_ONCE, make_shared_server
 from livedata.mcp.tools import Tool
 from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
 from livedata.rules.network.installation import Hosts

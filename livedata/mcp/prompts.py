@@ -10,6 +10,7 @@ from msgspec import Struct
 from livedata.mcp.access import LONGEST_NAME
 from livedata.mcp.answers import compact
 from livedata.mcp.arguments import Argument, read_arguments
+from livedata.messages.controls import escape_json
 from livedata.messages.request import shortened
 from livedata.model.errors import NotFound
 from livedata.services.moments import LONGEST_WHEN
@@ -31,9 +32,8 @@ class AgentPrompt(Struct, frozen=True):
         """What the agent is asked. Raises Invalid, which says what the prompt takes."""
         values = read_arguments(self.name, self.arguments, given)
         # As JSON, so that no argument can end its quotes and go on as if it were the prompt.
-        return self.template.format(
-            **{name: compact(value).decode() for name, value in values.items()}
-        )
+        written = {name: escape_json(compact(value)).decode() for name, value in values.items()}
+        return self.template.format(**written)
 
 
 def prompt_named(name: str, *, write: bool) -> AgentPrompt:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from livedata.formats.source_toml import write_declaration
 from livedata.mcp.access import LONGEST_NAME, DatasetAccess
 from livedata.mcp.answers import LONGEST_ANSWER, compact
+from livedata.mcp.cursors import read_name, write_cursor
 from livedata.mcp.report import REPORTED, report
 from livedata.mcp.tables import describe_dataset
 from livedata.messages.controls import escape_controls
@@ -38,12 +39,17 @@ class DatasetResource(Struct, frozen=True):
         return f"{SCHEME}{quote(dataset, safe='')}/{self.path}"
 
 
-def list_resources(access: DatasetAccess, after: str) -> tuple[list[tuple[str, str]], str | None]:
-    """The names and states of the datasets that come after one, and the last if there are more."""
-    with access.every(after) as datasets:
+def list_resources(
+    access: DatasetAccess, cursor: str | None
+) -> tuple[list[tuple[str, str]], str | None]:
+    """The names and states of datasets by name, and the cursor of those that come behind them.
+
+    Raises Invalid for a wrong cursor.
+    """
+    with access.every(read_name(cursor)) as datasets:
         page = [(each.name, str(each.about()["state"])) for each in islice(datasets, _ON_A_PAGE)]
         more = next(datasets, None) is not None
-    return page, page[-1][0] if more else None
+    return page, write_cursor(page[-1][0]) if more else None
 
 
 def read_resource(access: DatasetAccess, uri: str) -> tuple[str, str]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest, nsmallest
 from itertools import islice
 from typing import Final
 
-import orjson
 from msgspec import Struct
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
 from livedata.mcp.answers import LONGEST_CELL, Answer, compact, cut_cell, fit
+from livedata.mcp.cursors import no_cursor, read_cursor, write_cursor
+from livedata.messages.request import format_value, nearest
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
 from livedata.model.row import Row, Scalar
@@ -25,10 +26,10 @@ KEY: Final = "rowKey"
 """The key of a row beside its columns, where no column is it."""
 _LONGEST_RANK: Final = 1_000
 """By so many characters texts are put in order."""
-_NO_CURSOR: Final = (
-    "cursor is not the next of an answer to this question: ask the same question with the "
-    "cursor of its last answer, or without one to begin anew."
+_ORDER: Final = re.compile(
+    r"(?P<sign>[-+]?)(?P<column>\w+)[\W_]*(?P<direction>(?:(?:asc|desc)\w*)?)", re.IGNORECASE
 )
+"""An order as it is written elsewhere."""
 Cells = list[Scalar]
 Rank = tuple[bool, bool, float | str]
 Place = tuple[Rank, int]
@@ -102,13 +103,16 @@ class Sorting(Struct, frozen=True):
     @classmethod
     def read(cls, order: str, names: Sequence[str]) -> Sorting:
         """The order of ``COL``, ``COL asc`` or ``COL desc``. Raises Invalid."""
-        # A column may be called "price desc", so a whole name comes first.
-        head, _, direction = order.rpartition(" ")
-        if order not in {KEY, *names} and direction in {"asc", "desc"}:
-            check_names([head], [*names, KEY])
-            return cls(head, direction == "desc")
-        check_names([order], [*names, KEY])
-        return cls(order, is_descending=False)
+        known = [*names, KEY]
+        column, _, direction = order.rpartition(" ")
+        if column in known and direction.lower() in {"asc", "desc"}:
+            return cls(column, direction.lower() == "desc")
+        if order in known:
+            return cls(order, is_descending=False)
+        raise Invalid(
+            f'order must be a column, alone or with "desc" behind it, such as '
+            f"{_meant(order, known)!r}, not {format_value(order)}. There is: {', '.join(known)}."
+        )
 
     def rank(self, cell: Scalar) -> Rank:
         """Where a cell stands: an empty one last in both directions, texts behind numbers."""
@@ -200,11 +204,22 @@ class RowSelection:
         return row["rowKey"] if name == KEY else row["data"].get(self._fields[name])
 
 
+def _meant(order: str, known: Sequence[str]) -> str:
+    """The order that was probably meant, in the form in which it is read."""
+    match = _ORDER.fullmatch(order)
+    column = match and nearest(match["column"], known)
+    if match is None or column is None:
+        return f"{known[0]} desc"
+    # As other programs write it: -price, price:desc, price descending.
+    is_descending = match["sign"] == "-" or match["direction"].lower().startswith("desc")
+    return f"{column} desc" if is_descending else column
+
+
 def _last(read: Callable[[], RowSelection], sorting: Sorting, start: int) -> Place | None:
     """Where the row before `start` stands in an order; None for the first page."""
     place = read().place_of(sorting, start - 1) if start else None
     if start and place is None:
-        raise Invalid(_NO_CURSOR)
+        raise no_cursor()
     return place
 
 
@@ -217,18 +232,12 @@ def _digest(asked: bytes) -> str:
 
 
 def _cursor(through: int, start: int, asked: bytes) -> str:
-    # No signature: it gives no access to anything, since the question is asked anew.
-    written = orjson.dumps([through, start, _digest(asked)])
-    return urlsafe_b64encode(written).rstrip(b"=").decode()
+    return write_cursor([through, start, _digest(asked)])
 
 
 def _read_cursor(cursor: str, asked: bytes) -> tuple[str, int]:
-    try:
-        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
-        through, start, digest = orjson.loads(urlsafe_b64decode(padded))
-        is_sound = all(type(part) is int and 0 <= part < 2**63 for part in (through, start))
-    except (ValueError, TypeError):
-        is_sound, digest = False, None
-    if not is_sound or digest != _digest(asked):
-        raise Invalid(_NO_CURSOR)
-    return str(through), start
+    match read_cursor(cursor):
+        case [int(through), int(start), str(digest)] if digest == _digest(asked):
+            if all(type(part) is int and 0 <= part < 2**63 for part in (through, start)):
+                return str(through), start
+    raise no_cursor()

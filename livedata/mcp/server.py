@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
 import orjson
 from anyio.to_thread import run_sync
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from livedata import __version__
 from livedata.mcp.access import DatasetAccess
-from livedata.mcp.answers import compact, cut_text
+from livedata.mcp.answers import compact
 from livedata.mcp.flow import few_at_once
-from livedata.mcp.prompts import prompt_named, prompts
-from livedata.mcp.resources import RESOURCES, SCHEME, list_resources, read_resource
+from livedata.mcp.guarding import AgentRequest, Unanswered, guarded
+from livedata.mcp.offers import OfferedPrompts, OfferedResources, refuse_cursor
 from livedata.mcp.tools import Tool
 from livedata.messages.request import nearest, shortened
 from livedata.model.errors import LivedataError, NotFound
 
-T = TypeVar("T")
-
-AgentRequest = ServerRequestContext[Any, Any]
-"""A request as the SDK hands it over."""
-
-_LOG: Final = logging.getLogger("livedata.mcp")
 AT_ONCE: Final = 4
 """So many questions are answered at once; others wait, and take no thread."""
 _LOOKS_AT_ONCE: Final = 2
 """So many tools read websites at once, each in a process of 100 MB; no others wait for them."""
-_LONGEST_ERROR: Final = 2_000
 _EVERY: Final = 1
 """So many seconds are between two reports of progress."""
 _INSTRUCTIONS: Final = (
@@ -74,8 +63,8 @@ def make_shared_server(
     Questions take a thread of the limiter, and `tell` has the sentence for what went wrong.
     """
     called = _Tools(access_of, tools, limiter, anyio.CapacityLimiter(_LOOKS_AT_ONCE), tell)
-    resources = _Resources(access_of, limiter, tell)
-    prompts = _Prompts(any(tool.writes for tool in tools))
+    resources = OfferedResources(access_of, limiter, tell)
+    prompts = OfferedPrompts(any(tool.writes for tool in tools))
     return Server(
         "livedata",
         version=__version__,
@@ -103,7 +92,10 @@ class _Tools(Struct, frozen=True):
     looks: anyio.CapacityLimiter
     tell: Callable[[LivedataError], str]
 
-    async def list(self, _asked: AgentRequest, _params: object) -> types.ListToolsResult:
+    async def list(
+        self, _asked: AgentRequest, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        refuse_cursor(params)
         return types.ListToolsResult(tools=[_announced(tool) for tool in self.tools])
 
     async def call(
@@ -117,102 +109,6 @@ class _Tools(Struct, frozen=True):
             answer = await run_sync(_answer, call, self.tools, self.tell, limiter=room)
             beside.cancel_scope.cancel()
         return answer
-
-
-class _Resources(Struct, frozen=True):
-    """What can be attached of the datasets that a request may be about."""
-
-    access_of: Callable[[AgentRequest], DatasetAccess]
-    limiter: anyio.CapacityLimiter
-    tell: Callable[[LivedataError], str]
-
-    async def list(
-        self, asked: AgentRequest, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        after = (params and params.cursor) or ""
-        page, more = await self._ask(asked, partial(list_resources, after=after))
-        resources = [
-            types.Resource(
-                uri=kind.uri(name),
-                name=f"{name} {kind.path}",
-                title=f"{kind.title} of {name}",
-                description=f"{kind.about} It is {state}.",
-                mime_type=kind.mime_type,
-            )
-            for name, state in page
-            for kind in RESOURCES
-        ]
-        return types.ListResourcesResult(resources=resources, next_cursor=more)
-
-    async def list_templates(
-        self, _asked: AgentRequest, _params: object
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=f"{SCHEME}{{dataset}}/{kind.path}",
-                    name=kind.path,
-                    title=kind.title,
-                    description=kind.about,
-                    mime_type=kind.mime_type,
-                )
-                for kind in RESOURCES
-            ]
-        )
-
-    async def read(
-        self, asked: AgentRequest, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        mime, text = await self._ask(asked, partial(read_resource, uri=params.uri))
-        contents = types.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
-        return types.ReadResourceResult(contents=[contents])
-
-    async def _ask(self, asked: AgentRequest, question: Callable[[DatasetAccess], T]) -> T:
-        access = self.access_of(asked)
-        try:
-            return await run_sync(
-                lambda: _guarded(access, self.tell, "A resource", lambda: question(access)),
-                limiter=self.limiter,
-            )
-        except _Failed as failed:
-            raise MCPError(types.INVALID_PARAMS, failed.sentence) from failed
-
-
-class _Prompts(Struct, frozen=True):
-    """The prompts that the tools can answer; no dataset is asked for them."""
-
-    write: bool
-
-    async def list(self, _asked: AgentRequest, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=prompt.name,
-                    title=prompt.title,
-                    description=prompt.about,
-                    arguments=[
-                        types.PromptArgument(
-                            name=argument.name, description=argument.about, required=True
-                        )
-                        for argument in prompt.arguments
-                    ],
-                )
-                for prompt in prompts(write=self.write)
-            ]
-        )
-
-    async def get(
-        self, _asked: AgentRequest, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
-        try:
-            prompt = prompt_named(params.name, write=self.write)
-            text = prompt.text(params.arguments or {})
-        except LivedataError as error:
-            raise MCPError(types.INVALID_PARAMS, cut_text(error.message, _LONGEST_ERROR)) from error
-        message = types.PromptMessage(
-            role="user", content=types.TextContent(type="text", text=text)
-        )
-        return types.GetPromptResult(description=prompt.about, messages=[message])
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -253,13 +149,13 @@ def _answer(
     call: AgentCall, tools: Sequence[Tool], tell: Callable[[LivedataError], str]
 ) -> types.CallToolResult:
     try:
-        answer = _guarded(
+        answer = guarded(
             call.access,
             tell,
             f"The tool {shortened(call.name)}",
             lambda: compact(_named(tools, call.name).call(call.access, call.given)),
         )
-    except _Failed as failed:
+    except Unanswered as failed:
         text = types.TextContent(type="text", text=failed.sentence)
         return types.CallToolResult(content=[text], is_error=True)
     # Some clients show the model one half, some the other: both say the same.
@@ -267,36 +163,6 @@ def _answer(
         content=[types.TextContent(type="text", text=answer.decode())],
         structured_content=orjson.loads(answer),
     )
-
-
-class _Failed(Exception):
-    """What an agent asked has no answer, and `sentence` says why."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = cut_text(sentence, _LONGEST_ERROR)
-
-
-def _guarded(
-    access: DatasetAccess,
-    tell: Callable[[LivedataError], str],
-    what: str,
-    question: Callable[[], T],
-) -> T:
-    """The answer to a question. Raises _Failed, and logs what nobody has foreseen."""
-    try:
-        return question()
-    except LivedataError as error:
-        raise _Failed(tell(error)) from error
-    except Exception as error:
-        _LOG.exception("%s failed", what)
-        try:
-            access.database.raise_damage(error)
-        except LivedataError as damage:
-            raise _Failed(tell(damage)) from error
-        raise _Failed(
-            "livedata failed here; the log of livedata mcp, on its stderr, says where."
-        ) from error
 
 
 def _named(tools: Sequence[Tool], name: str) -> Tool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
 from livedata.mcp.answers import Answer, compact, cut_text, fit, fitting
+from livedata.mcp.cursors import read_name, write_cursor
 from livedata.mcp.row_selection import RowSelection, serve
 from livedata.model.dataset import Column
 from livedata.services import queries
@@ -19,12 +20,12 @@ _SHORT: Final = 200
 
 def list_datasets(access: DatasetAccess, *, cursor: str | None) -> Answer:
     """Every dataset, by name."""
-    with access.every(cursor or "") as datasets:
+    with access.every(read_name(cursor)) as datasets:
         listed, more = fit(datasets, _entry, _DATASETS)
     return {
         "from_websites": True,
         "datasets": listed,
-        "next": listed[-1]["dataset"] if more else None,
+        "next": write_cursor(listed[-1]["dataset"]) if more else None,
     }
 
 

@@ -11,6 +11,7 @@ from livedata.mcp.access import LONGEST_NAME, DatasetAccess
 from livedata.mcp.answers import Answer
 from livedata.mcp.arguments import Argument, input_schema, read_arguments
 from livedata.mcp.changes import list_changes
+from livedata.mcp.cursors import LONGEST_CURSOR
 from livedata.mcp.row import get_row
 from livedata.mcp.row_selection import query_rows
 from livedata.mcp.run import explain_run
@@ -78,7 +79,7 @@ READING: Final = (
         "list_datasets",
         "List datasets",
         "Which tables from websites are kept here, and whether each is up to date: ask first.",
-        (Argument("cursor", "`next` of the answer before.", longest=LONGEST_NAME),),
+        (Argument("cursor", "`next` of the answer before.", longest=LONGEST_CURSOR),),
         list_datasets,
         {"datasets": _OBJECTS, "next": _MAYBE_TEXT},
     ),

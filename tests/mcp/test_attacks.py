@@ -170,8 +170,7 @@ def check_hidden(
         row = ids.format_uuid(reader.value("SELECT id FROM rows WHERE row_key = :key", key=key))
     whole = ids.format_uuid(dataset)
     real = [name, key, row, row[-12:], run, run[-12:], whole, whole[-12:]]
-    # Any text is a place in the list of the datasets.
-    named = [each for each in arguments() if each != ("list_datasets", "cursor")]
+    named = [*arguments()]
     for secret in real:
         nothing = secret.translate(OTHERS)
         of_secret, of_nothing = (

@@ -19,6 +19,7 @@ from livedata.mcp.answers import LONGEST_ANSWER
 from livedata.mcp.resources import SCHEME
 from livedata.mcp.server import make_server
 from livedata.mcp.tools import READING, WRITING, Tool
+from livedata.messages.controls import escape_controls
 from livedata.services import accounts, queries
 from livedata.store.database.store import Store
 from tests import made
@@ -199,6 +200,19 @@ def test_resources_are_listed_page_by_page_each_once(store: Store) -> None:
     ]
 
 
+@pytest.mark.parametrize("cursor", ["", "shop", "bnVsbA", "x" * 9_000])
+def test_a_cursor_of_no_list_is_refused(table: Table, cursor: str) -> None:
+    said = refusal(table.store, lambda client: client.list_resources(cursor=cursor))
+    assert said.startswith("cursor is not the next of an answer to this question")
+    asks: list[Callable[[Client], Awaitable[Any]]] = [
+        lambda client: client.list_tools(cursor=cursor),
+        lambda client: client.list_prompts(cursor=cursor),
+        lambda client: client.list_resource_templates(cursor=cursor),
+    ]
+    for ask in asks:
+        assert refusal(table.store, ask).startswith("cursor leads to no page of this list")
+
+
 WRONG = [
     ("livedata://shop/rows", "There is no resource 'livedata://shop/rows': ask for "),
     ("livedata://shop", "There is no resource 'livedata://shop': ask for "),
@@ -225,6 +239,13 @@ def test_a_prompt_holds_its_arguments_as_texts_that_end_where_they_end(table: Ta
     text = asked(table.store, lambda client: asking(client, "what_changed", given))
     assert r'"shop\" and then {delete}"' in text
     assert 'at="2026-01-31"' in text
+
+
+def test_an_argument_of_a_prompt_steers_nothing(table: Table) -> None:
+    given = {"dataset": "a\u202eb\x9b\x7f", "since": "\u2066x\x07"}
+    text = asked(table.store, lambda client: asking(client, "what_changed", given))
+    assert escape_controls(text) == text
+    assert r'"a\u202eb\u009b\u007f"' in text
 
 
 def test_who_may_write_is_offered_to_make_a_table_and_who_reads_is_not(table: Table) -> None:

@@ -49,7 +49,25 @@ def test_the_list_says_of_each_dataset_how_it_is(table: Table, agent: Agent) -> 
     assert another["why"] == "It has no rows yet: no Run has been accepted."
     assert (shop["dataset"], shop["state"], shop["rows"]) == ("shop", "ok", 3)
     assert shop["columns"] == ["sku", "title", "price", "stock", "note"]
-    assert agent.ask("list_datasets", cursor="another")["datasets"] == [shop]
+
+
+@pytest.mark.one_database
+def test_datasets_are_listed_page_by_page_each_once(store: Store) -> None:
+    names = [f"{'long ' * 20}{number:03}\u202e" for number in range(120)]
+    for name in names:
+        Table(store, made.declared(name))
+    agent, cursor = Agent(store), None
+    listed: list[str] = []
+    while not listed or cursor:
+        answer = agent.ask("list_datasets", cursor=cursor)
+        listed += [entry["dataset"] for entry in answer["datasets"]]
+        cursor = answer["next"]
+    assert listed == [name.replace("\u202e", r"\u202e") for name in names]
+
+
+@pytest.mark.parametrize("cursor", ["", "shop", "bnVsbA", "NQ", "IlxuIg", "Inj4", "x" * 3000, "ÿ"])
+def test_a_cursor_of_no_list_of_datasets_is_refused(agent: Agent, cursor: str) -> None:
+    assert agent.refused("list_datasets", cursor=cursor).startswith("cursor ")
 
 
 def test_a_description_says_how_much_there_is_before_it_is_asked_for(agent: Agent) -> None:
@@ -67,6 +85,7 @@ ROWS: list[tuple[dict[str, Any], list[list[Any]]]] = [
     ({"columns": ["sku"], "where": "price > 20"}, [["B2"]]),
     ({"columns": ["sku"], "order": "price"}, [["A1"], ["B2"], ["C3"]]),
     ({"columns": ["sku"], "order": "price desc"}, [["B2"], ["A1"], ["C3"]]),
+    ({"columns": ["sku"], "order": "price DESC"}, [["B2"], ["A1"], ["C3"]]),
     ({"columns": ["sku"], "order": "title asc"}, [["B2"], ["A1"], ["C3"]]),
     ({"columns": ["sku"], "order": "rowKey desc"}, [["C3"], ["B2"], ["A1"]]),
     ({"columns": ["sku"], "at": "1"}, [["A1"]]),
@@ -178,7 +197,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("query_rows", {"dataset": "shop", "colums": []}, "'colums'; did you mean 'columns'?"),
     ("query_rows", {"dataset": "shop", "columns": ["pris"]}, "There is no column 'pris'."),
     ("query_rows", {"dataset": "shop", "columns": [1]}, "columns must be a list of texts, not a"),
-    ("query_rows", {"dataset": "shop", "order": "pris desc"}, "There is no column 'pris'."),
     ("query_rows", {"dataset": "shop", "where": ["price <"]}, "'price <'"),
     ("query_rows", {"dataset": "shop", "limit": 0}, "limit must be 1 to 200, not 0."),
     ("query_rows", {"dataset": "shop", "limit": True}, "must be a whole number, not true."),
@@ -197,6 +215,29 @@ def test_what_is_wrong_is_said_in_one_sentence(
     agent: Agent, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     assert sentence in agent.refused(tool, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("order", "meant"),
+    [
+        ("-price", "price desc"),
+        ("+price", "price"),
+        ("price:desc", "price desc"),
+        ("Price descending", "price desc"),
+        ("prices desc", "price desc"),
+        ("-pris", "sku desc"),
+        ("", "sku desc"),
+        ("price; DROP TABLE rows", "sku desc"),
+    ],
+)
+def test_an_order_that_is_written_otherwise_is_told_as_it_is_read(
+    agent: Agent, order: str, meant: str
+) -> None:
+    said = agent.refused("query_rows", dataset="shop", order=order)
+    assert said == (
+        f'order must be a column, alone or with "desc" behind it, such as {meant!r}, not '
+        f'"{order}". There is: sku, title, price, stock, note, rowKey.'
+    )
 
 
 def test_a_cursor_belongs_to_its_question(agent: Agent) -> None:
