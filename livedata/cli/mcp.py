@@ -43,7 +43,8 @@ def config_for(client: str, settings: Settings, options: Sequence[str]) -> str:
     given = {name: value for name, value in os.environ.items() if _is_given(name, value)}
     command = {
         "command": sys.executable,
-        "args": ["-m", "livedata", "mcp", *options],
+        # It is started in a folder of anybody's files, and none of these is a module of ours.
+        "args": ["-P", "-m", "livedata", "mcp", *options],
         "env": {**given, "LIVEDATA_HOME": str(settings.home.resolve())},
     }
     return CLIENTS[client](command)
@@ -154,15 +155,14 @@ def mcp(
         return
     settings = load()
     offer = _Offer(owner, names, write, _narrowed(settings, sites, write=write))
-    if write:
-        # Who makes tables may begin with none, as `livedata dataset create` does.
-        with closing(Store(settings.database_url)) as store, store.writing():
-            pass
-    if http is None:
-        _serve_stdio(settings, offer, client)
-        return
     if client is not None:
-        raise click.UsageError("--print-config is about an agent here: leave --http out.")
+        _print_config(settings, offer, client, elsewhere=http is not None)
+        return
+    if write:
+        _make_store(settings)
+    if http is None:
+        _serve_stdio(settings, offer)
+        return
     if context.get_parameter_source("owner") is click.core.ParameterSource.COMMANDLINE:
         raise click.UsageError(
             "--owner says nothing with --http: the key of each request says whose datasets it is "
@@ -194,13 +194,23 @@ def _narrowed(settings: Settings, sites: str | None, *, write: bool) -> str:
     return ",".join(hosts)
 
 
-def _serve_stdio(settings: Settings, offer: _Offer, client: str | None) -> None:
+def _print_config(settings: Settings, offer: _Offer, client: str, *, elsewhere: bool) -> None:
+    """Print what starts a server; no store is opened for it, and none is made."""
+    if elsewhere:
+        raise click.UsageError("--print-config is about an agent here: leave --http out.")
+    print_text(config_for(client, settings, offer.options))
+
+
+def _make_store(settings: Settings) -> None:
+    """Make a store if there is none: who makes tables may begin with none, as at a shell."""
+    with closing(Store(settings.database_url)) as store, store.writing():
+        pass
+
+
+def _serve_stdio(settings: Settings, offer: _Offer) -> None:
     with closing(Database(settings.database_url)) as database:
         owner = offer.owner or DEFAULT_OWNER
         access = DatasetAccess.of(database, owner, settings.timezone, offer.names, offer.sites)
-        if client is not None:
-            print_text(config_for(client, settings, offer.options))
-            return
         with _needing_mcp():
             import anyio
 

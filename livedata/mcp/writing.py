@@ -188,7 +188,7 @@ def _start(access: DatasetAccess, words: Sequence[str], argument: str) -> subpro
     # Behind two hyphens nothing is an option, whatever an agent writes.
     command = [*words, "--json", f"--owner={access.owner}", "--", argument]
     return subprocess.Popen(  # noqa: S603  (our own program, and no shell)
-        [sys.executable, "-m", "livedata", *command],
+        [sys.executable, "-P", "-m", "livedata", *command],
         env={**_environ(access), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -28,13 +28,19 @@ def test_what_is_printed_for_an_agent_starts_the_server_of_this_store(
     table: Table, tmp_path: Path, client: str
 ) -> None:
     table.store.close()
+    folder = tmp_path / "project"
+    folder.mkdir()
     shell = Shell(tmp_path)
     printed = shell.out("mcp", "--print-config", client, "--datasets", "shop")
     command = commands(client, printed)["livedata"]
 
+    # An agent works in a folder that somebody else may have filled.
+    for module in ("livedata", "click", "mcp", "anyio", "orjson"):
+        (folder / f"{module}.py").write_text("raise SystemExit('another module')")
+
     async def ask() -> Any:
         server = StdioServerParameters(
-            command=command["command"], args=command["args"], env=command["env"], cwd="/"
+            command=command["command"], args=command["args"], env=command["env"], cwd=folder
         )
         async with Client(server) as agent:
             return await agent.call_tool("list_datasets", {})
@@ -70,9 +76,20 @@ def test_the_skill_names_commands_and_options_that_are_there(tmp_path: Path) -> 
             assert option in help_text, (words, option)
 
 
-def test_settings_of_a_store_that_is_not_there_are_not_printed(tmp_path: Path) -> None:
-    sentence = Shell(tmp_path / "nowhere").error("mcp", "--print-config", "cursor", code=8)
-    assert "There is no store" in sentence or "no store" in sentence
+@pytest.mark.parametrize("options", [(), ("--write",), ("--datasets", "shop")])
+def test_to_print_settings_opens_no_store_and_makes_none(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    home = tmp_path / "nowhere"
+    printed = Shell(home).out("mcp", "--print-config", "cursor", *options)
+    command = commands("cursor", printed)["livedata"]
+    assert command["args"] == ["-P", "-m", "livedata", "mcp", *options]
+    assert command["env"]["LIVEDATA_HOME"] == str(home)
+    assert not home.exists()
+
+
+def test_a_store_that_is_not_there_is_said_before_an_agent_asks(tmp_path: Path) -> None:
+    assert "There is no store" in Shell(tmp_path / "nowhere").error("mcp", code=8)
 
 
 def test_a_dataset_that_is_not_there_is_said_before_an_agent_asks(
