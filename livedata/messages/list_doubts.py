@@ -93,8 +93,9 @@ SENTENCES: Mapping[str, Words] = {
         "your own reads more"
     ),
     "lists.elsewhere": (
-        "the next page of the list is linked on another host ({address}), so only the first page "
-        "is read: give the address that the list has there"
+        "the page has a next link to another host, {host} ({address}), which this source does not "
+        "follow, so a Run of it reads this page alone: if the list goes on there, give the address "
+        "that it has there, or follow the link with pagination next-link and a selector of your own"
     ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
     "lists.next_answered": "{address} looks like the next page, but answered {status}",

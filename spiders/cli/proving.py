@@ -24,6 +24,7 @@ from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
+from livedata.rules.network.targets import site_of
 from spiders.cli.fetched_page import fetch_any_answer
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.crawl.engine import CrawlEngine
@@ -85,8 +86,12 @@ class Prover(Struct, frozen=True):
                 return await self._settled(proposal, *counted, doubts)
             params: Params = {"pattern": proposal.numbered.pattern, "last": proposal.numbered.last}
             doubts.append(Problem("lists.numbered", params))
-        elif proposal.elsewhere:
-            doubts.append(Problem("lists.elsewhere", {"address": proposal.elsewhere}))
+        if proposal.elsewhere:
+            away: Params = {
+                "address": proposal.elsewhere,
+                "host": site_of(proposal.elsewhere),
+            }
+            doubts.append(Problem("lists.elsewhere", away))
         trial = await self._tried(proposal, proposal.key, _SINGLE)
         return await self._settled(proposal, _SINGLE, trial, doubts)
 

@@ -148,6 +148,21 @@ def test_a_link_that_leads_back_from_the_second_page_is_no_next_one(look: Lookin
     assert answer["declaration"]["source"]["pagination"] == {"kind": "none"}
 
 
+@pytest.mark.parametrize(
+    "numbers", ["", "<p class=pages><a href=/list/2>2</a> <a href=/list/3>3</a>"]
+)
+def test_a_next_page_on_another_host_is_told_with_what_to_do(look: Looking, numbers: str) -> None:
+    link = '<a class="next" rel="next" href="https://other.example:8443/stock?page=2">Next</a>'
+    look.site.page("/1", listing(range(12), link + numbers))
+    out, _ = look()
+    assert (
+        "Unsure: the page has a next link to another host, other.example:8443 "
+        "(https://other.example:8443/stock?page=2), which this source does not follow, so a Run of "
+        "it reads this page alone: if the list goes on there, give the address that it has there, "
+        "or follow the link with pagination next-link and a selector of your own."
+    ) in out
+
+
 def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:
     """Each address is there once on a page, and on both pages: names are what differs."""
     again = listing(range(12, 20)).replace('href="/p/', 'href="/p/again?')

@@ -35,6 +35,8 @@ _PATH_PAGE: Final = re.compile(
 _NUMBER: Final = re.compile(r"[1-9]\d{0,4}")
 LEAST: Final = 2.0
 """A link that says less than this leads to no next page."""
+_OF_NO_LIST: Final = 1.2
+"""So much speaks against a link whose address is none of another page of the list."""
 MOST_LINKS: Final = 5_000
 NEXT: Final = names(
     "next nextpage more older olderposts forward weiter nächste nächsteseite vor ältere "
@@ -47,6 +49,14 @@ NEXT: Final = names(
     "sljedeća naslednja järgmine kitas nākamā següent hurrengoa nextresults nextposts "
     "loadmore"
 )
+_NEXT_ALONE: Final = NEXT - names("more older olderposts forward vor ältere ileri sau loadmore") | {
+    "next page",
+    "next >",
+    "next »",
+    "next ›",
+    "next →",
+}
+"""What a link says that leads to a next page, whatever else there is to it."""
 SIGNS: Final = names("> » › → ⟩ ▶ ► >> ≫ ❯ ⇒ -> --> ⟶ ➜ ＞")
 LAST: Final = names(
     "last letzte dernier dernière última último ultima ultimo последняя 最後 末页 尾页 » ⏭ >| "
@@ -114,17 +124,27 @@ def elsewhere(survey: Survey, members: Sequence[int]) -> str:
     here = urlsplit(survey.page.url)
     for number, url in _links(survey):
         there = urlsplit(url)
-        # As if it were on this host: then it has to say more than a link that is tried.
+        if number in inside or there.netloc.lower() == here.netloc.lower():
+            continue
         moved = there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
-        if (
-            number not in inside
-            and there.netloc.lower() != here.netloc.lower()
-            and _is_of_list(moved, survey.page.url)
-            and _plain(moved) != _plain(survey.page.url)
-            and _score(survey, number, moved) > LEAST + 0.5
-        ):
+        if _plain(moved) != _plain(survey.page.url) and _says_next(survey, number, moved):
             return url
-    return ""
+    return next((url for url in _of_head(survey) if urlsplit(url).netloc != here.netloc), "")
+
+
+def _says_next(survey: Survey, number: int, moved: str) -> bool:
+    """Whether a link to another host says that it leads to the next page.
+
+    `moved` is its address as if it were on this host. It has to say more than a link that is tried.
+    """
+    node = survey.nodes[number]
+    said = clean(survey.page.text(node, 60)).lower()
+    if "next" in (node.attributes.get("rel") or "").lower().split() or said in _NEXT_ALONE:
+        return True
+    # What leads to more of another thing is no page of the list.
+    is_plain = "more" in said or _is_of_list(moved, survey.page.url)
+    lowered = 0.0 if is_plain else _OF_NO_LIST
+    return _score(survey, number, moved) + lowered > LEAST + 0.5
 
 
 def leading_to(survey: Survey, url: str) -> str:
@@ -205,7 +225,7 @@ def _score(survey: Survey, number: int, url: str) -> float:
     elif urlsplit(url).netloc != urlsplit(survey.page.url).netloc:
         score -= 3.0
     else:
-        score -= 1.2
+        score -= _OF_NO_LIST
     if set(words) & BEFORE or said in BEFORE:
         score -= 2.5
     if set(words) & LAST and not set(words) & NEXT:
@@ -262,12 +282,19 @@ def _pattern(url: str, page: int) -> str | None:
 
 def _in_head(survey: Survey) -> Following | None:
     """What the head of the page names as its next page."""
-    page = survey.page
-    for node in page.tree.css('link[rel="next"]'):
-        url = page.attribute(node, "href") or ""
-        if is_of_the_web(url) and _is_of_list(url, page.url) and _plain(url) != _plain(page.url):
+    here = survey.page.url
+    for url in _of_head(survey):
+        if _is_of_list(url, here) and _plain(url) != _plain(here):
             return Following(url, 3.2, 'link[rel="next"]')
     return None
+
+
+def _of_head(survey: Survey) -> Iterator[str]:
+    """The addresses in the head of the page that are named as its next one."""
+    for node in survey.page.tree.css('link[rel="next"]'):
+        url = survey.page.attribute(node, "href") or ""
+        if is_of_the_web(url):
+            yield url
 
 
 def _selector(survey: Survey, number: int) -> str:

@@ -119,13 +119,26 @@ def test_numbers_that_lead_to_no_page_of_the_list_have_no_pattern(href: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("href", "is_told"),
+    ("link", "is_told"),
     [
-        ("https://www.shop.example/list?page=2", True),
-        ("https://other.example/", False),
-        ("/list?page=2", False),
+        ('<a rel="next" class="btn next" href="https://www.shop.example/list?page=2">›</a>', True),
+        ('<a rel="next" class="btn next" href="https://other.example/">›</a>', True),
+        ('<a rel="next" href="https://other.example/stock">2</a>', True),
+        ('<a href="https://other.example/stock">Next page</a>', True),
+        ('<a class="next" href="//other.example/stock?p=2">Suivant</a>', True),
+        ('<a rel="next" class="btn next" href="/list?page=2">›</a>', False),
+        ('<a class="more" href="https://other.example/stock">Read more</a>', False),
+        ('<a href="https://other.example/stock">More</a>', False),
+        ('<a href="https://other.example/stock">»</a>', False),
+        ('<a rel="next" href="https://other.example/list">›</a>', False),
+        ('<a rel="next" href="mailto:next@other.example">Next</a>', False),
     ],
 )
-def test_a_next_page_on_another_host_is_told(href: str, is_told: bool) -> None:
-    proposal = after(f'<a rel="next" class="btn next" href="{href}">›</a>')
-    assert proposal.elsewhere == (href if is_told else "")
+def test_a_next_page_on_another_host_is_told(link: str, is_told: bool) -> None:
+    assert bool(after(link).elsewhere) is is_told
+
+
+@pytest.mark.parametrize("href", ["https://other.example/stock", "/list?page=2"])
+def test_a_next_page_on_another_host_that_the_head_names_is_told(href: str) -> None:
+    proposal = after("", head=f'<link rel="next" href="{href}">')
+    assert proposal.elsewhere == (href if "other" in href else "")
