@@ -189,6 +189,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "more_memory": "LIVEDATA_CRAWLER_MEMORY says how much it may hold",
     "allow_host": "LIVEDATA_ALLOW_HOSTS={host}",
     "name_host": "LIVEDATA_ONLY_HOSTS would have to hold {host}",
+    "name_site": "--sites of livedata mcp would have to hold {host}",
     "name_proxy": "LIVEDATA_PROXY names it",
     "check_proxy": "LIVEDATA_PROXY names it",
     "check_proxy_credentials": "LIVEDATA_PROXY holds them",

@@ -152,6 +152,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.source_test": {"cli", "hints"},
     "spiders.cli.trial_report": {"cli", "hints", "services"},
     "spiders.cli.init": {"cli", "hints"},
+    "spiders.cli.asked": {"config"},
     "spiders.cli.suggest": {"cli", "formats", "hints", "services", "store"},
     "spiders.cli.init_report": {"cli", "formats"},
     "spiders.cli.progress": {"services"},

@@ -98,6 +98,10 @@ class _Offer(Struct, frozen=True):
         """The tools, in their order."""
         return (*READING, *WRITING) if self.write else READING
 
+    def narrowed(self, access: DatasetAccess) -> DatasetAccess:
+        """The same datasets, of which agents may do what is offered."""
+        return replace(access, sites=self.sites, writes=self.write)
+
     @property
     def options(self) -> list[str]:
         """What asks a command for the same."""
@@ -210,7 +214,7 @@ def _make_store(settings: Settings) -> None:
 def _serve_stdio(settings: Settings, offer: _Offer) -> None:
     with closing(Database(settings.database_url)) as database:
         owner = offer.owner or DEFAULT_OWNER
-        access = DatasetAccess.of(database, owner, settings.timezone, offer.names, offer.sites)
+        access = offer.narrowed(DatasetAccess.of(database, owner, settings.timezone, offer.names))
         with _needing_mcp():
             import anyio
 
@@ -253,8 +257,8 @@ def _admitting(store: Store, usage: KeyUsageRecorder, settings: Settings, offer:
         except Unauthenticated:
             return None
         usage.note(caller)
-        return DatasetAccess.of_those_there(
-            store, caller.owner, settings.timezone, offer.names, offer.sites
+        return offer.narrowed(
+            DatasetAccess.of_those_there(store, caller.owner, settings.timezone, offer.names)
         )
 
     return admit

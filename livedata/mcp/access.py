@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from threading import Event
+from typing import Any, Final, Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from livedata.mcp.answers import Answer, cut_sentence
 from livedata.messages.controls import escape_controls
@@ -37,6 +38,7 @@ class OpenDataset(Struct, frozen=True):
     id: DatasetId
     name: str
     zone: str
+    writes: bool
 
     def dataset(self) -> Dataset:
         """The dataset itself."""
@@ -58,7 +60,8 @@ class OpenDataset(Struct, frozen=True):
         if table.state == "ok":
             return answer
         answer["why"] = cut_sentence(self._why(table))
-        answer["try"] = [] if dataset["lastRun"] is None else [explain_call(self.name)]
+        is_begun = dataset["lastRun"] is not None or table.state != "draft" or not self.writes
+        answer["try"] = [explain_call(self.name) if is_begun else run_call(self.name)]
         return answer
 
     def _since(self, dataset: Dataset, table: StateOfTable) -> str | None:
@@ -83,7 +86,8 @@ class DatasetAccess(Struct, frozen=True):
     """The datasets of an owner, or some of them, in a store.
 
     `sites` are the only hosts that its tools may read, with commas between; "" is all that the
-    settings let be read.
+    settings let be read. `writes` says whether it may make tables and run them. `withdrawn` is set
+    once nobody waits for the answer any more.
     """
 
     database: Database
@@ -91,28 +95,28 @@ class DatasetAccess(Struct, frozen=True):
     zone: str
     only: frozenset[DatasetId] | None = None
     sites: str = ""
+    writes: bool = False
+    withdrawn: Event = field(default_factory=Event)
 
     @classmethod
-    def of(
-        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str], sites: str = ""
-    ) -> DatasetAccess:
+    def of(cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]) -> Self:
         """All datasets of an owner, or those of these names. Raises NotFound."""
         # To read makes no store: a home that is mistyped must not look like an empty one.
         database.require()
         chosen = {queries.find_dataset(database, owner, name) for name in names}
-        return cls(database, owner, zone, frozenset(chosen) if names else None, sites)
+        return cls(database, owner, zone, frozenset(chosen) if names else None)
 
     @classmethod
     def of_those_there(
-        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str], sites: str = ""
-    ) -> DatasetAccess:
+        cls, database: Database, owner: OwnerName, zone: str, names: Sequence[str]
+    ) -> Self:
         """All datasets of an owner, or those of these names that this owner has."""
         chosen: set[DatasetId] = set()
         for name in names:
             # The names are for all owners, and must not tell one of them what another has.
             with suppress(NotFound):
                 chosen.add(queries.find_dataset(database, owner, name))
-        return cls(database, owner, zone, frozenset(chosen) if names else None, sites)
+        return cls(database, owner, zone, frozenset(chosen) if names else None)
 
     @contextmanager
     def opened(self, given: str) -> Iterator[OpenDataset]:
@@ -120,16 +124,17 @@ class DatasetAccess(Struct, frozen=True):
         with self.database.at_one_moment() as moment, moment.reading() as reader:
             names = self._names(reader)
             chosen = queries.choose_dataset(escape_controls(given), names)
-            yield OpenDataset(moment, reader, self.owner, chosen, dict(names)[chosen], self.zone)
+            yield self._open(moment, reader, chosen, dict(names)[chosen])
 
     @contextmanager
     def every(self, after: str) -> Iterator[Iterator[OpenDataset]]:
         """The datasets whose names come after one, by name."""
         with self.database.at_one_moment() as moment, moment.reading() as reader:
             names = sorted((name, key) for key, name in self._names(reader) if name > after)
-            yield (
-                OpenDataset(moment, reader, self.owner, key, name, self.zone) for name, key in names
-            )
+            yield (self._open(moment, reader, key, name) for name, key in names)
+
+    def _open(self, db: Database, reader: Reader, key: DatasetId, name: str) -> OpenDataset:
+        return OpenDataset(db, reader, self.owner, key, name, self.zone, self.writes)
 
     def _names(self, reader: Reader) -> list[tuple[DatasetId, str]]:
         return [
@@ -142,3 +147,8 @@ class DatasetAccess(Struct, frozen=True):
 def explain_call(dataset: str) -> dict[str, Any]:
     """The call of a tool that says why a dataset is not as it should be."""
     return {"tool": "explain_run", "arguments": {"dataset": dataset}}
+
+
+def run_call(dataset: str) -> dict[str, Any]:
+    """The call of a tool that reads the website of a dataset."""
+    return {"tool": "run_dataset", "arguments": {"dataset": dataset}}

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 _AT_ONCE: Final = 32
 """So many requests wait for their answers to be written: the SDK would hold all that there are."""
-_GRACE: Final = 10
+_GRACE: Final = 5
 """For so many seconds what was asked is answered still when nothing more comes."""
 _UNREADABLE: Final = "livedata mcp cannot read this line: it is no message of JSON-RPC."
 

@@ -7,10 +7,11 @@ from typing import Final
 from livedata.hints import Subject, hints
 from livedata.mcp.access import DatasetAccess, OpenDataset
 from livedata.mcp.answers import Answer, cut_sentence, cut_text, fitting
+from livedata.mcp.sites import of_agents
 from livedata.messages.render import sentence
 from livedata.model.errors import NotFound
 from livedata.model.ids import RunId, matches_either_end, raw_id
-from livedata.model.problem import Problem
+from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
 from livedata.services.run_view import viewing
 from livedata.store import runs
@@ -22,14 +23,18 @@ _FACTS: Final = 5
 def explain_run(access: DatasetAccess, *, dataset: str, run: str | None) -> Answer:
     """Why a Run of a dataset ended as it did; the last one, if none is named."""
     with access.opened(dataset) as opened:
-        run_id = _find(opened, run)
         about = opened.about()
+        run_id = _find(opened, run)
+        if run_id is None:
+            return {**about, **_without_run(opened)}
         with viewing(opened.db, opened.owner, run_id) as view:
             explained = explanation.explain(view)
             ended = view.run["completedAt"]
     subject = Subject(opened.owner, explained.dataset, explained.run)
     causes = explained.causes[:_CAUSES]
-    commands = [hint for cause in causes for hint in hints(cause.remedies, subject)]
+    commands = [
+        hint for cause in causes for hint in hints(of_agents(access, cause.remedies), subject)
+    ]
 
     def build(most: int) -> Answer:
         return {
@@ -46,12 +51,25 @@ def explain_run(access: DatasetAccess, *, dataset: str, run: str | None) -> Answ
     return fitting(build)
 
 
-def _find(opened: OpenDataset, given: str | None) -> RunId:
+def _without_run(opened: OpenDataset) -> Answer:
+    """What is said of a dataset that has had no Run."""
+    subject = Subject(opened.owner, opened.dataset()["name"])
+    return {
+        "from_websites": True,
+        "run": None,
+        "status": "none",
+        "endedAt": None,
+        "sentence": f"{opened.name!r} has had no Run yet.",
+        "causes": [],
+        "forOwner": [cut_text(hint, 400) for hint in hints((Remedy("run_first"),), subject)],
+    }
+
+
+def _find(opened: OpenDataset, given: str | None) -> RunId | None:
+    """The Run of an id, or the last one; None if there is none yet. Raises NotFound."""
     if given is None:
         newest = queries.runs(opened.db, opened.owner, opened.id, 1)
-        if not newest:
-            raise NotFound(f"{opened.name!r} has had no Run yet.")
-        return RunId(raw_id(newest[0]["id"]))
+        return RunId(raw_id(newest[0]["id"])) if newest else None
     # Only of this dataset: of others an agent is not even told that they are there.
     every = runs.of_dataset(opened.reader, opened.id)
     matches = [run for run in every if matches_either_end(given, run)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from threading import Event
 from typing import Any, Final
 
 import anyio
@@ -13,6 +14,7 @@ from anyio.to_thread import run_sync
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata import __version__
 from livedata.mcp.access import DatasetAccess
@@ -20,6 +22,7 @@ from livedata.mcp.answers import compact
 from livedata.mcp.flow import few_at_once
 from livedata.mcp.guarding import AgentRequest, Unanswered, guarded
 from livedata.mcp.offers import OfferedPrompts, OfferedResources, refuse_cursor
+from livedata.mcp.sites import who_names_hosts
 from livedata.mcp.tools import Tool
 from livedata.messages.request import nearest, shortened
 from livedata.model.errors import LivedataError, NotFound
@@ -47,9 +50,13 @@ class AgentCall(Struct, frozen=True):
 
 def make_server(access: DatasetAccess, tools: Sequence[Tool]) -> Server[Any]:
     """A server that answers about an owner's datasets with these tools, in this order."""
-    return make_shared_server(
-        lambda _asked: access, tools, anyio.CapacityLimiter(AT_ONCE), lambda error: error.message
-    )
+
+    def tell(error: LivedataError) -> str:
+        # Who started it sits here, and may be told which hosts are named.
+        return error.message + who_names_hosts(access, error.remedies)
+
+    limiter = anyio.CapacityLimiter(AT_ONCE)
+    return make_shared_server(lambda _asked: access, tools, limiter, tell)
 
 
 def make_shared_server(
@@ -101,11 +108,13 @@ class _Tools(Struct, frozen=True):
     async def call(
         self, asked: AgentRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        call = AgentCall(self.access_of(asked), params.name, params.arguments or {})
+        access = replace(self.access_of(asked), withdrawn=Event())
+        call = AgentCall(access, params.name, params.arguments or {})
         slow = any(tool.name == call.name and tool.reads_websites for tool in self.tools)
         room = self.looks if slow else self.limiter
         async with anyio.create_task_group() as beside:
             beside.start_soon(_report_progress, asked)
+            beside.start_soon(_withdraw, access.withdrawn)
             answer = await run_sync(_answer, call, self.tools, self.tell, limiter=room)
             beside.cancel_scope.cancel()
         return answer
@@ -127,6 +136,14 @@ async def _report_progress(asked: AgentRequest) -> None:
         await anyio.sleep(_EVERY)
         seconds = round(time.monotonic() - began)
         await asked.session.report_progress(seconds, message=f"working for {seconds} s")
+
+
+async def _withdraw(withdrawn: Event) -> None:
+    """Say in the end that nobody waits: a thread is not cancelled as a task is."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        withdrawn.set()
 
 
 def _announced(tool: Tool) -> types.Tool:

@@ -4,11 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from livedata.messages.fetch import why
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.diagnosis.explanation import Suggestion
 from livedata.model.problem import Problem
 
+
+class Ways(Struct, frozen=True):
+    """How a door is asked to look at a page once more, as it stands in a sentence."""
+
+    list: str
+    like: str
+    without_like: str
+    columns: str
+    browser: str
+    scripts: str
+
+
+SHELL = Ways(
+    list="--list ",
+    like="--like ",
+    without_like="--like",
+    columns="--columns keeps only the columns that it names",
+    browser="--browser reads what scripts may add",
+    scripts='read it with --browser, which needs livedata installed with its extra "browser"',
+)
+"""What is asked of the shell: options."""
+AGENTS = Ways(
+    list="list=",
+    like="like=",
+    without_like="like",
+    columns="without it in columns and source.fields of the declaration it is not read",
+    browser='with "render": "browser" in its source preview_source reads what scripts may add',
+    scripts=(
+        "look_at_page runs no scripts; if a browser is installed here, preview_source reads a "
+        'declaration of yours with "render": "browser" in its source'
+    ),
+)
+"""What agents ask: arguments of `look_at_page`, and what stands in a declaration."""
 _ANEW = "a record of which it changes counts as one row gone and one row new"
 _SHARED = "once two records share it, no Run is accepted"
 
@@ -22,11 +58,11 @@ def _next_unread(doubt: Problem) -> str:
 
 SENTENCES: Mapping[str, Words] = {
     "lists.alike": (
-        "another list may be meant: --list {number} reads the {count:record(s)} in {selector}"
+        "another list may be meant: {list}{number} reads the {count:record(s)} in {selector}"
     ),
     "lists.aside": (
         "the records stand in a menu or at the edge of the page, as if its middle had no list; "
-        "--browser reads what scripts may add"
+        "{browser}"
     ),
     "lists.left_out": (
         "{count:element(s)} of another kind in {selector} are left out, and what they say of the "
@@ -59,7 +95,7 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "lists.visits": (
         "{names} says how often a record is looked at, so that its row changes with each Run; "
-        "--columns keeps only the columns that it names"
+        "{columns}"
     ),
     "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",
     "lists.key_several_of_today": (
@@ -83,10 +119,7 @@ SENTENCES: Mapping[str, Words] = {
         "{name} is no key, since {parameter} in its address follows the place in the list or the "
         "visit; {names} is the key in its place"
     ),
-    "lists.seldom": (
-        "most of the {count:record(s)} have no {names}; --columns keeps only the columns that it "
-        "names"
-    ),
+    "lists.seldom": ("most of the {count:record(s)} have no {names}; {columns}"),
     "lists.numbered": (
         "pages up to {last} are linked by their numbers ({pattern}), but nothing says which is the "
         "last one, so only the first page is read: pagination url-pattern with an endSelector of "
@@ -115,9 +148,9 @@ _WHY: Mapping[str, str] = {
 }
 
 
-def doubt_sentence(doubt: Problem) -> str:
-    """What is unsure, as a sentence without its point."""
-    return fill(SENTENCES, doubt)
+def doubt_sentence(doubt: Problem, ways: Ways = SHELL) -> str:
+    """What is unsure, as a sentence without its point, and how a door is asked for another list."""
+    return fill(SENTENCES, replace(doubt, params={**asdict(ways), **doubt.params}))
 
 
 def missing_key(reasons: Mapping[str, str]) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,10 +21,8 @@ from livedata.cli.source.template import (
     write_template,
 )
 from livedata.extraction.lists.page_lists import Lists
-from livedata.extraction.lists.proposal import ProposedList, propose
-from livedata.extraction.work import TooMuchWork
+from livedata.extraction.lists.proposal import ProposedList
 from livedata.hints import SOURCE_FILE, Subject, machine_hints
-from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Render
@@ -40,16 +36,11 @@ from spiders.cli.init_report import (
     print_lists,
     why_not_ready,
 )
-from spiders.cli.no_list import is_feed, no_list, nothing_differs, too_much, unread
+from spiders.cli.looking import is_read, name_of, proposal_of
+from spiders.cli.no_list import is_feed, no_list, no_such_list, unread
 from spiders.cli.proving import Proposed, Prover
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
-
-_LONGEST_NAME: Final = 40
-_NUMBERING: Final = re.compile(r"(?:[A-Z]\.)?(?:\d+\.)+(?:\d+)?\s+")
-_WORDS: Final = re.compile(r"\w+")
-_ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
-"""What stands between the title of a page and the name of its site."""
 
 
 @click.command()
@@ -121,6 +112,11 @@ class Wanted(NamedTuple):
     columns: Sequence[str]
     asking: bool
 
+    @property
+    def is_named(self) -> bool:
+        """Whether a person names the list."""
+        return self.number is not None or bool(self.like)
+
 
 def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
     fetching = fetch_config(ctx.settings)
@@ -129,7 +125,7 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
     refuse_existing(wanted.output, force=wanted.force)
     with crawl_engine() as engine:
         look = engine.run(fetch_lists(engine, url, render, fetching, wanted.like))
-        if look.lists is None or not _is_read(wanted, look.lists):
+        if look.lists is None or not is_read(look.lists, is_named=wanted.is_named):
             _report_nothing(ctx, wanted, look)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wanted, look.lists)
@@ -137,16 +133,10 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
         if isinstance(proposal, str):
             _give_template(ctx, wanted, proposal, look.lists)
             end_process(3, engine)
-        name = _name(look.lists.survey.page.title or "", url)
+        name = name_of(look.lists, url)
         proposed = engine.run(Prover(engine, fetching, url, render, name).prove(proposal))
     _report(ctx, wanted, look.lists, chosen, proposed)
     end_process(0 if proposed.ready else 3, engine)
-
-
-def _is_read(wanted: Wanted, lists: Lists) -> bool:
-    """Whether a list of a page is read: one of records, or the one that a person names."""
-    named = wanted.number is not None or bool(wanted.like)
-    return bool(lists.seen) and not is_feed(lists) and (lists.has_list or named)
 
 
 def _chosen(wanted: Wanted, lists: Lists) -> int:
@@ -154,10 +144,7 @@ def _chosen(wanted: Wanted, lists: Lists) -> int:
     count = len(lists.seen)
     if wanted.number is not None:
         if wanted.number > count:
-            raise click.UsageError(
-                f"--list {wanted.number}: the page has {plural(count, 'list')}; without --list "
-                "they are shown."
-            )
+            raise click.UsageError(no_such_list(wanted.number, lists))
         return wanted.number
     if not wanted.asking or count == 1:
         return 1
@@ -182,29 +169,10 @@ def _asking() -> Iterator[None]:
 
 def _proposal(wanted: Wanted, lists: Lists, number: int) -> ProposedList | str:
     """What is proposed of a list; or why nothing is, as a sentence."""
-    seen = lists.seen[number - 1]
-    try:
-        proposal = propose(lists, seen)
-    except TooMuchWork as exceeded:
-        return too_much(wanted.url, exceeded.selector)
-    if not proposal.columns:
-        return nothing_differs(seen.selector)
-    return _only(proposal, wanted.columns) if wanted.columns else proposal
-
-
-def _name(title: str, url: str) -> str:
-    """A name that is typed without quotes: of the page's title without its site, else of the host.
-
-    "Kettles & pots | The Shop" is kettles-pots.
-    """
-    host = (urlsplit(url).hostname or "table").removeprefix("www.")
-    named = ""
-    unnumbered = _NUMBERING.sub("", title.strip())
-    for word in _WORDS.findall(_ASIDE.split(unnumbered, maxsplit=1)[0].lower()):
-        if len(named) + len(word) >= _LONGEST_NAME:
-            break
-        named = f"{named}-{word}" if named else word
-    return named or host
+    proposal = proposal_of(lists, number, wanted.url)
+    if isinstance(proposal, str) or not wanted.columns:
+        return proposal
+    return _only(proposal, wanted.columns)
 
 
 def _only(proposal: ProposedList, names: Sequence[str]) -> ProposedList:

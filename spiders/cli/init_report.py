@@ -15,7 +15,7 @@ from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
 from livedata.formats.source_toml import write_source
 from livedata.messages.controls import escape_controls
-from livedata.messages.list_doubts import doubt_sentence, missing_key
+from livedata.messages.list_doubts import SHELL, Ways, doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem
@@ -83,7 +83,7 @@ def print_lists(lists: Lists, but: int = 0) -> None:
     print_text("\n")
 
 
-def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
+def found_json(lists: Lists, number: int, proposed: Proposed, ways: Ways = SHELL) -> dict[str, Any]:
     """What was found, with the declaration and the other lists."""
     names = [column.name for column in proposed.proposal.columns]
     return {
@@ -92,7 +92,7 @@ def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
         "list": number,
         "lists": _lists_json(lists),
         "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.proposal)],
-        "unsure": list(_doubts(lists, number, proposed)),
+        "unsure": list(_doubts(lists, number, proposed, ways)),
         "error": None if proposed.ready else why_not_ready(proposed),
     }
 
@@ -149,7 +149,7 @@ def _first_rows(proposal: ProposedList) -> list[list[Scalar]]:
     return list(islice(said, FIRST_ROWS))
 
 
-def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
+def _doubts(lists: Lists, number: int, proposed: Proposed, ways: Ways = SHELL) -> Iterator[str]:
     """What is unsure of a list, and first of all whether it is the one."""
     best = lists.seen[0]
     # Who names another list means that one.
@@ -157,13 +157,14 @@ def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
         likely = seen.kind is None and seen.score >= LIKELY * best.score
         if likely and not _has_all_of(seen, best):
             params: Params = {"count": seen.count, "selector": seen.selector, "number": place}
-            yield doubt_sentence(Problem("lists.alike", params))
+            yield doubt_sentence(Problem("lists.alike", params), ways)
             break
     whole, proposal = lists.seen[number - 1], proposed.proposal
     if (left_out := whole.count - proposal.count) > _MOST_LEFT_OUT * whole.count:
         params = {"count": left_out, "selector": whole.selector}
-        yield doubt_sentence(Problem("lists.left_out", params))
-    yield from map(doubt_sentence, proposed.doubts)
+        yield doubt_sentence(Problem("lists.left_out", params), ways)
+    for doubt in proposed.doubts:
+        yield doubt_sentence(doubt, ways)
 
 
 def _has_all_of(seen: SeenList, other: SeenList) -> bool:

@@ -7,7 +7,9 @@ from typing import Final
 
 from livedata.extraction.lists.page_lists import Lists
 from livedata.extraction.lists.ranking.kinds import Kind
+from livedata.messages.list_doubts import SHELL, Ways
 from livedata.messages.render import sentence
+from livedata.messages.templates import plural
 from livedata.model.problem import Problem
 
 _SHELL: Final = 200
@@ -29,16 +31,15 @@ def unread(problem: Problem | None) -> str:
     return "The page could not be read." if problem is None else sentence(problem)
 
 
-def no_list(url: str, lists: Lists, like: Sequence[str], *, rendered: bool) -> str:
+def no_list(
+    url: str, lists: Lists, like: Sequence[str], *, rendered: bool, ways: Ways = SHELL
+) -> str:
     """Why a page that was read has no list."""
     tree, characters = lists.survey.page.tree, lists.survey.texts[-1]
     if is_feed(lists):
         return f"{url} is a feed, not a page: give the address of the page that shows its list."
     if not rendered and is_shell(lists):
-        return (
-            f"{url} is nearly empty until its scripts fill it: read it with --browser, which needs "
-            'livedata installed with its extra "browser".'
-        )
+        return f"{url} is nearly empty until its scripts fill it: {ways.scripts}."
     if characters < _SHORT and tree.css_first("input[type=password]") is not None:
         return (
             f"{url} is a page to log in, and livedata does not log in: give the address of a page "
@@ -47,7 +48,8 @@ def no_list(url: str, lists: Lists, like: Sequence[str], *, rendered: bool) -> s
     if like:
         given = " and ".join(map(repr, like))
         return (
-            f"No list on {url} has a record that holds {given}; without --like all lists are shown."
+            f"No list on {url} has a record that holds {given}; without {ways.without_like} all "
+            "lists are shown."
         )
     if not lists.seen:
         return (
@@ -57,24 +59,34 @@ def no_list(url: str, lists: Lists, like: Sequence[str], *, rendered: bool) -> s
     first = lists.seen[0]
     return (
         f"{_NONE}: what repeats on {url} is {_KINDS[first.kind]} ({first.selector}, {first.count} "
-        "times). Give the address of the page that lists the records; or --list N reads one of "
-        "these, --like TEXT the list that holds a text."
+        f"times). Give the address of the page that lists the records; or {ways.list}N reads one "
+        f"of these, {ways.like}TEXT the list that holds a text."
     )
 
 
-def too_much(url: str, selector: str) -> str:
+def no_such_list(number: int, lists: Lists, ways: Ways = SHELL) -> str:
+    """What is said of a number that no list of a page has."""
+    last = len(lists.seen)
+    return (
+        f"{ways.list}{number}: the page has {plural(last, 'list')}, of which the last one is "
+        f"{ways.list}{last}; without {ways.list.strip('= ')} all of them are shown."
+    )
+
+
+def too_much(url: str, selector: str, ways: Ways = SHELL) -> str:
     """What is said of a list that takes more work to read than a page may."""
     return (
         f"Reading the list of {url} takes more steps than a page may, most of them for {selector}: "
-        "give the address of a page that shows fewer records, or read another list with --list N."
+        f"give the address of a page that shows fewer records, or read another list with "
+        f"{ways.list}N."
     )
 
 
-def nothing_differs(selector: str) -> str:
+def nothing_differs(selector: str, ways: Ways = SHELL) -> str:
     """What is said of a list in which all records say the same."""
     return (
-        f"Nothing differs from record to record in {selector}: --list N reads another list of the "
-        "page, --like TEXT one that holds a text."
+        f"Nothing differs from record to record in {selector}: {ways.list}N reads another list of "
+        f"the page, {ways.like}TEXT one that holds a text."
     )
 
 

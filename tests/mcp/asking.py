@@ -11,6 +11,7 @@ import anyio
 import jsonschema_rs
 import orjson
 from mcp import Client
+from msgspec.structs import replace
 
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.answers import LONGEST_ANSWER
@@ -36,7 +37,9 @@ class Agent:
     def __init__(
         self, store: Store, *names: str, owner: str = "local", tools: Sequence[Tool] = READING
     ) -> None:
-        self.access, self.tools = DatasetAccess.of(store, owner, "UTC", names), tools
+        access = DatasetAccess.of(store, owner, "UTC", names)
+        self.access = replace(access, writes=any(tool.writes for tool in tools))
+        self.tools = tools
         self.progress: list[str | None] = []
 
     def each(self, calls: Iterable[Call]) -> list[Any]:

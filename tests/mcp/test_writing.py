@@ -337,7 +337,11 @@ def test_no_tool_reads_a_site_that_is_none_of_those_named(
 ) -> None:
     name = writer.ask("create_dataset", declaration=declaration)["dataset"]
     narrowed(writer, "shop.example,127.0.0.1:1")
-    refused = 'has the host "127.0.0.1", which is none of those that may be read'
+    refused = (
+        f'has the host "{site.host}", which is none of those that may be read. Those are '
+        "127.0.0.1:1, shop.example: ask for a page there, or your person, who names them in "
+        "--sites of livedata mcp."
+    )
     assert refused in writer.refused("look_at_page", url=site.at("/page/1.html"))
     other = {**declaration, "name": "other"}
     assert refused in writer.refused("preview_source", declaration=other)

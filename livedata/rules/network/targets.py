@@ -225,7 +225,11 @@ def _host_problem(parts: SplitResult, targets: TargetPolicy) -> Problem | None:
     port = parts.port or _DEFAULT_PORTS[parts.scheme]
     place: Params = {"host": f"{_canonical(host)}:{port}"}
     if not targets.covers(host, port):
-        return Problem("address.other_host", {"host": host}, remedies=(Remedy("name_host", place),))
+        # With its port, which may be what tells it from those that may be read.
+        named = _canonical(host) if port == _DEFAULT_PORTS[parts.scheme] else place["host"]
+        return Problem(
+            "address.other_host", {"host": named}, remedies=(Remedy("name_host", place),)
+        )
     if address is None or targets.permits(host, port, address):
         return None
     return Problem("address.private", {"address": address}, remedies=(Remedy("allow_host", place),))
