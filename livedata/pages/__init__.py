@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 
 from livedata.pages.answers import HANDLERS, unrouted
 from livedata.pages.markup import filters
-from livedata.pages.visits import begin, finish, finish_unrouted
+from livedata.pages.visits import NotSent, begin, finish, finish_unrouted
 
 _ROUTES: Final = (
     ("GET", "/sign-in", "sign_in", "show"),
@@ -62,6 +62,7 @@ def add_pages(app: Flask) -> None:
     filters.add_to(app.jinja_env)
     for kind, handler in HANDLERS.items():
         routes.register_error_handler(kind, handler)
+    routes.register_error_handler(NotSent, lambda _: _View("sign_in", "keep")())
     routes.before_request(begin)
     routes.after_request(finish)
     app.register_blueprint(routes)

@@ -58,6 +58,12 @@ class Forged(LivedataError):
     code = "forged"
 
 
+class NotSent(LivedataError):
+    """A form came from a page of this browser, but its session is over: nothing was done."""
+
+    code = "not_sent"
+
+
 def context() -> AppContext:
     """What all requests share."""
     app: AppContext = current_app.extensions["livedata"]
@@ -82,18 +88,18 @@ def begin() -> AnyResponse | None:
         raise Misdirected
     if request.endpoint == "pages.static":
         return None
-    if request.method == "POST":
-        _check_form()
+    is_sent = request.method != "POST" or _is_of_this_session()
     caller = sessions.caller(context().store, g.visit) if g.visit else None
     if caller is not None:
         g.caller = caller
         context().key_usage.note(caller)
-        return None
-    if _is_open():
+    if not is_sent or (request.method == "POST" and caller is None and not _is_open()):
+        raise NotSent
+    if caller is not None or _is_open():
         return None
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         return _asked_again()
-    return redirect(f"/sign-in?{urlencode({'next': _asked()}, safe='/?')}")
+    return redirect(f"/sign-in?{urlencode({'next': request.full_path.rstrip('?')}, safe='/?')}")
 
 
 def finish(response: Response) -> Response:
@@ -136,8 +142,11 @@ def remember(
     return response
 
 
-def _check_form() -> None:
-    """Raise Forged for a form that is not of one of our pages in this browser."""
+def _is_of_this_session() -> bool:
+    """Whether a form is of one of our pages in this session; False if it is of an earlier one.
+
+    Raises Forged for a form that is not of one of our pages in this browser.
+    """
     origin = request.headers.get("Origin")
     elsewhere = request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
     # A proxy in front of us may ask under a name that the browser does not know.
@@ -147,22 +156,17 @@ def _check_form() -> None:
     given = request.form.get("token", "").encode()
     # Whoever is signed in has forms of that session, but for those that anybody may send.
     visits = [g.visit, request.cookies.get(VISIT, "") if _is_open() or not g.visit else ""]
-    if not any(
-        visit and hmac.compare_digest(given, form_token(visit).encode()) for visit in visits
-    ):
-        raise Forged
+    if any(visit and hmac.compare_digest(given, form_token(visit).encode()) for visit in visits):
+        return True
+    # No page elsewhere can make a browser say so: it is ours, and what was typed is not lost.
+    if request.headers.get("Sec-Fetch-Site") == "same-origin" and not _is_open():
+        return False
+    raise Forged
 
 
 def _is_open() -> bool:
     """Whether whoever is not signed in may ask for this page."""
     return (request.endpoint or "").startswith(OPEN)
-
-
-def _asked() -> str:
-    """The page to go on at after a sign-in: of a form the one that it was on."""
-    if request.method != "POST":
-        return request.full_path.rstrip("?")
-    return urlsplit(request.referrer or "").path or "/"
 
 
 def _asked_again() -> Response:
