@@ -30,6 +30,7 @@ _ROUTES: Final = (
     ("POST", "/datasets/<dataset>/edits", "edits", "save"),
     ("GET", "/datasets/<dataset>/changes", "changes", "show"),
     ("POST", "/datasets/<dataset>/feed", "changes", "change_feed"),
+    ("GET", "/datasets/<dataset>/compare", "compare", "show"),
     ("GET", "/datasets/<dataset>/runs", "runs", "show"),
     ("POST", "/datasets/<dataset>/runs", "runs", "run_now"),
     ("GET", "/datasets/<dataset>/settings", "settings", "show"),

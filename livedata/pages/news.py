@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
-from itertools import islice
 from typing import Final
 from urllib.parse import urlencode
 
@@ -16,34 +15,18 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.ids import Micros
-from livedata.model.row_name import RowName
 from livedata.pages.answers import page, wants_json
 from livedata.pages.last_visit import FIRST_DAYS, BrowserVisit, begin_of_day, day_of, visit_now
 from livedata.pages.paging import address, malformed, passed_over
+from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import at_one_moment, context
-from livedata.services.moments import CellDiff, end_of_day
-from livedata.services.whats_new import Bounds, DatasetNews, NewsPage, Period, RowNews, news
+from livedata.services.moments import end_of_day
+from livedata.services.whats_new import Bounds, DatasetNews, NewsPage, Period, news
 
 BOUNDS: Final = Bounds(datasets=50, revisions=1_000, rows=120, rows_of_each=20)
 """A page takes a tenth of a second and weighs about 100 KB, however much has changed."""
 FIRST: Final = Bounds(datasets=8, revisions=800, rows=24, rows_of_each=4)
 """So much of it stands above the list of the datasets, which is to be in sight."""
-CELLS: Final = 4
-"""So many cells of a row are told."""
-_CHARACTERS: Final = 24_000
-"""About so many have all cells of a page: the more there are, the less is told of each."""
-_SHORTEST, _LONGEST = 24, 200
-
-
-class NewsLine(Struct, frozen=True):
-    """What became of a row, and its first cells by their labels; `left_out` have no place here."""
-
-    row: str
-    name: RowName
-    kind: str
-    is_unseen: bool
-    cells: Sequence[tuple[str, CellDiff]]
-    left_out: int
 
 
 class Told(Struct, frozen=True):
@@ -53,7 +36,7 @@ class Told(Struct, frozen=True):
     """
 
     news: NewsPage
-    lines: Mapping[str, Sequence[NewsLine]]
+    lines: Mapping[str, Sequence[RowLine]]
     longest: int
     since: str
     history: str
@@ -98,28 +81,15 @@ def first_news(visit: BrowserVisit) -> Told:
 
 def _told(period: Period, new: NewsPage) -> Told:
     lines = {each.dataset["id"]: _lines(each) for each in new.datasets}
-    cells = sum(len(line.cells) for every in lines.values() for line in every)
-    longest = min(_LONGEST, max(_SHORTEST, _CHARACTERS // max(1, 2 * cells)))
+    longest = longest_text(line for every in lines.values() for line in every)
     ends = {"since": period.since, "until": period.until}
     given = {name: ids.format_timestamp(end) for name, end in ends.items() if end is not None}
     return Told(new, lines, longest, ids.format_timestamp(period.since), f"?{urlencode(given)}")
 
 
-def _lines(each: DatasetNews) -> list[NewsLine]:
-    labels = {column["name"]: column["label"] for column in each.dataset["columns"]}
-    return [_line(row, labels) for row in each.rows]
-
-
-def _line(row: RowNews, labels: Mapping[str, str]) -> NewsLine:
-    name, diff = row.named.name, row.difference
-    cells = [
-        (labels.get(column, column), cell)
-        for column, cell in diff["changed"].items()
-        # What names a new row stands there already.
-        if diff["kind"] != "new" or cell["after"] not in {name.name, name.key}
-    ]
-    left_out = max(0, len(cells) - CELLS)
-    return NewsLine(row.row, name, diff["kind"], row.is_unseen, [*islice(cells, CELLS)], left_out)
+def _lines(each: DatasetNews) -> list[RowLine]:
+    labels = labels_by_name(each.dataset)
+    return [row_line(row.named, labels, is_unseen=row.is_unseen) for row in each.rows]
 
 
 def _chosen(given: Mapping[str, str], visit: BrowserVisit, zone: str) -> Chosen:

@@ -77,11 +77,15 @@ class NamedDiff(Struct, frozen=True):
 
 
 class TableDiff(Struct, frozen=True):
-    """What became of a table between two moments, row by row."""
+    """What became of a table between two moments, row by row.
+
+    Without `is_exact` it tells of the rows that changed last alone.
+    """
 
     since: Moment
     until: Moment
     named: Sequence[NamedDiff]
+    is_exact: bool = True
 
     @property
     def rows(self) -> list[RowDiff]:
@@ -127,11 +131,13 @@ def diff(
     since: str,
     until: str | None,
     zone: str,
+    most: int | None = None,
 ) -> TableDiff:
     """What became of the table of a dataset between two moments, net; `until` is now without one.
 
-    What came and went between does not show. Raises NotFound, and Invalid if a moment is none, or
-    the first is later than the second.
+    What came and went between does not show. With `most`, the rows of so many last changes are
+    looked at. Raises NotFound, and Invalid if a moment is none, or the first is later than the
+    second.
     """
     with db.reading() as reader:
         dataset = datasets.ref(reader, owner, dataset_id)
@@ -139,7 +145,11 @@ def diff(
         last = find_moment(reader, dataset, until, zone)
         if first.sequence > last.sequence:
             raise _wrong(f"{since} is later than {until}: write the earlier moment first.")
-        return TableDiff(first, last, [*row_diffs(reader, dataset, first.sequence, last.sequence)])
+        ends, rows = (first.sequence, last.sequence), None
+        if most is not None and last.sequence - first.sequence > most:
+            rows = moments.touched(reader, dataset.id, *ends, most)
+        named = [*row_diffs(reader, dataset, *ends, rows)]
+        return TableDiff(first, last, named, rows is None)
 
 
 def row_diffs(

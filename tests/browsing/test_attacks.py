@@ -54,6 +54,7 @@ PAGES = {
     "/datasets/<dataset>",
     "/datasets/<dataset>/changes",
     "/datasets/<dataset>/edits",
+    "/datasets/<dataset>/compare",
     "/datasets/<dataset>/rows.<form>",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",

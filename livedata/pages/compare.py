@@ -1,0 +1,128 @@
+"""Two moments of a table side by side: what became of its rows from the one to the other, net."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from flask import Response, g, request
+from msgspec import Struct
+
+from livedata.api.queries import identified
+from livedata.model import ids
+from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId
+from livedata.pages.answers import page, sentences
+from livedata.pages.last_visit import FIRST_DAYS, day_of
+from livedata.pages.paging import address, passed_over
+from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
+from livedata.pages.visits import at_one_moment, context
+from livedata.services import queries
+from livedata.services.moments import RowDiff, TableDiff, diff
+from livedata.services.notices.gathering import KINDS
+from livedata.services.pages.history import earlier_runs
+
+LOOKED_AT: Final = 5_000
+"""The rows of so many last changes are looked at."""
+ON_A_PAGE: Final = 100
+_OFFERED: Final = 30
+"""So many of the last Runs are offered as moments."""
+
+
+class Compared(Struct, frozen=True):
+    """What became of the rows of a table, how many of each kind, and the lines of a page of them.
+
+    `lasting` is the address of the same two moments, which mean the same tomorrow.
+    """
+
+    diff: TableDiff
+    counts: Mapping[str, int]
+    rows: Sequence[RowDiff]
+    lines: Sequence[RowLine]
+    longest: int
+    lasting: str
+
+
+@at_one_moment
+def show(dataset: str) -> Response:
+    """The page that compares two moments of a dataset."""
+    raw, owner, zone = DatasetId(identified(dataset)), g.caller.owner, context().zone
+    shown = queries.dataset(g.db, owner, raw)
+    since = _when("from") or _days_ago(FIRST_DAYS, zone)
+    until, passed, refusal, compared = _when("to"), passed_over(request.args), "", None
+    try:
+        told = diff(g.db, owner, raw, since, until or None, zone, LOOKED_AT)
+    except Invalid as error:
+        refusal = sentences(error)
+    else:
+        compared = _compared(told, labels_by_name(shown), passed)
+    return page(
+        "compare.html",
+        data=lambda: _as_json(compared),
+        status=422 if refusal else 200,
+        dataset=shown,
+        given={"from": since, "to": until},
+        compared=compared,
+        offered=_offered(raw),
+        windows=_windows(zone),
+        refusal=refusal,
+        more=None if compared is None else _more(compared, passed),
+    )
+
+
+def _when(name: str) -> str:
+    """What the address says of a moment; empty for nothing."""
+    return request.args.get(name, "").strip()
+
+
+def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compared:
+    ordered = sorted(told.named, key=lambda each: KINDS.index(each.diff["kind"]))
+    rows = ordered[passed : passed + ON_A_PAGE]
+    lines = [row_line(each, labels) for each in rows]
+    kinds = [each.diff["kind"] for each in ordered]
+    ends = {"from": str(told.since.sequence), "to": str(told.until.sequence)}
+    return Compared(
+        told,
+        {kind: kinds.count(kind) for kind in KINDS},
+        [each.diff for each in rows],
+        lines,
+        longest_text(lines),
+        address(**{**ends, "after": None}),
+    )
+
+
+def _more(compared: Compared, passed: int) -> str | None:
+    """The address of the rows that follow, None if none do."""
+    following = passed + ON_A_PAGE
+    is_last = sum(compared.counts.values()) <= following
+    return None if is_last else address(after=str(following))
+
+
+def _as_json(compared: Compared | None) -> Mapping[str, object]:
+    if compared is None:
+        return {"data": []}
+    told = compared.diff
+    return {
+        "data": compared.rows,
+        "from": {"given": told.since.given, "sequence": told.since.sequence},
+        "to": {"given": told.until.given, "sequence": told.until.sequence},
+        "rowDeltas": compared.counts,
+        "isExact": told.is_exact,
+    }
+
+
+def _offered(dataset: DatasetId) -> list[str]:
+    """The moments at which the last Runs that were accepted left the table."""
+    runs = earlier_runs(g.db, g.caller.owner, dataset, _OFFERED)
+    return [end.at for _, end in runs if end.status == "succeeded"]
+
+
+def _days_ago(days: int, zone: str) -> str:
+    return (day_of(ids.now(), zone) - timedelta(days=days)).isoformat()
+
+
+def _windows(zone: str) -> list[tuple[str, str]]:
+    """What leads to now from an earlier day: its words, and the day before."""
+    days = {"Since yesterday": 2, f"The last {FIRST_DAYS} days": FIRST_DAYS}
+    return [(words, _days_ago(back, zone)) for words, back in days.items()]

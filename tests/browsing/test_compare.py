@@ -1,0 +1,131 @@
+"""Two moments of a table side by side: days, Runs or numbers of changes, net."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.model import ids
+from livedata.pages.compare import LOOKED_AT, ON_A_PAGE
+from livedata.services import queries
+from tests import made
+from tests.browsing.test_news import rows_of, today
+from tests.browsing.test_table import path_of
+from tests.browsing.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from livedata.model.ids import DatasetId
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+DAY = 86_400
+LAMP, CHAIR, MUG = made.ITEMS
+
+
+def compare_of(dataset: DatasetId) -> str:
+    return f"{path_of(dataset)}/compare"
+
+
+@pytest.fixture
+def shop(alice: Visitor, store: Store) -> DatasetId:
+    """A table with two Runs: a lamp and a chair, then the lamp for another price, and a mug."""
+    dataset = made.make_dataset(store, alice.owner)
+    made.take(store, dataset, [LAMP, CHAIR], owner=alice.owner)
+    made.take(store, dataset, [{**LAMP, "price": 12}, MUG], owner=alice.owner)
+    return dataset
+
+
+SECOND = [("C3", "new"), ("A1", "changed"), ("B2", "gone")]
+
+
+def test_two_runs_are_compared_net_with_both_values(
+    alice: Visitor, store: Store, shop: DatasetId
+) -> None:
+    made.take(store, shop, [{**LAMP, "price": 15}, MUG], owner=alice.owner)
+    last, middle, first = (run["id"] for run in queries.runs(store, alice.owner, shop, 9))
+    page = alice.get(f"{compare_of(shop)}?from={first}&to={last}")
+    assert rows_of(page) == SECOND
+    assert re.search(r"<del>.*>10<.*</del> → <ins>.*>15<.*</ins>", page)
+    assert rows_of(alice.get(f"{compare_of(shop)}?from={middle}&to={last}")) == [("A1", "changed")]
+    assert "No row differs." in alice.get(f"{compare_of(shop)}?from={last}")
+
+
+def test_two_days_are_compared_at_their_ends(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    days = []
+    for number, items in enumerate(([LAMP], [LAMP, CHAIR], [LAMP, CHAIR, MUG])):
+        clock(number * 2 * DAY)
+        days.append(today())
+        made.take(store, dataset, items, owner=alice.owner)
+    alice.sign_in()
+    path = compare_of(dataset)
+    assert rows_of(alice.get(f"{path}?from={days[0]}&to={days[1]}")) == [("B2", "new")]
+    assert rows_of(alice.get(f"{path}?from={days[0]}")) == [("B2", "new"), ("C3", "new")]
+    assert len(rows_of(alice.get(path))) == 3
+    assert f"the end of {days[0]}" in alice.get(f"{path}?from={days[0]}")
+
+
+def test_the_address_to_keep_means_the_same_after_more_changes(
+    alice: Visitor, store: Store, shop: DatasetId
+) -> None:
+    page = alice.get(f"{compare_of(shop)}?from=2")
+    match = re.search(r'<a href="([^"]+)">the same two moments, to keep', page)
+    assert match is not None
+    made.take(store, shop, [MUG], owner=alice.owner)
+    assert rows_of(alice.get(unescape(match[1]))) == rows_of(page) == SECOND
+
+
+@pytest.mark.parametrize("query", ["?from=soon", "?from=9999", "?from=2&to=1", f"?to={'9' * 400}"])
+def test_what_is_no_moment_is_told_beside_the_form_which_keeps_it(
+    alice: Visitor, shop: DatasetId, query: str
+) -> None:
+    page = alice.get(f"{compare_of(shop)}{query}", 422)
+    assert '<p class="refusal" role="alert">' in page
+    assert f'value="{query.rpartition("=")[2]}"' in page
+
+
+def test_the_pages_of_a_dataset_and_of_a_run_lead_there(
+    alice: Visitor, store: Store, shop: DatasetId
+) -> None:
+    path, first = compare_of(shop), queries.runs(store, alice.owner, shop, 9)[-1]["id"]
+    for page in (f"{path_of(shop)}/changes", f"{path_of(shop)}/runs", f"/runs/{first}"):
+        assert f'<a href="{path}">Compare</a>' in alice.get(page)
+    assert f'<a href="{path}?from={first}">compare with now</a>' in alice.get(f"/runs/{first}")
+    offered = re.findall(r'<option value="([^"]+)">', alice.get(path))
+    assert rows_of(alice.get(f"{path}?from={offered[-1]}&to={offered[0]}")) == SECOND
+
+
+def test_many_rows_are_paged_and_as_json_each_is_there_once(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(2 * ON_A_PAGE + 5)
+    made.take(store, dataset, items, owner=alice.owner)
+    path = f"{compare_of(dataset)}?from=0"
+    shown = [row for page in alice.pages(path) for row in rows_of(page)]
+    assert shown == [(item["sku"], "new") for item in items]
+    answer = alice.as_json(path)
+    assert answer["rowDeltas"] == {"new": len(items), "changed": 0, "gone": 0, "back": 0}
+    assert [row["row"] for row in answer["data"]] == [item["sku"] for item in items[:ON_A_PAGE]]
+    assert (answer["from"]["sequence"], answer["to"]["sequence"]) == (0, len(items))
+    assert answer["next"] is not None
+
+
+def test_of_very_many_changes_the_last_are_looked_at_and_it_says_so(
+    alice: Visitor, monkeypatch: pytest.MonkeyPatch, shop: DatasetId
+) -> None:
+    assert LOOKED_AT > ON_A_PAGE
+    monkeypatch.setattr("livedata.pages.compare.LOOKED_AT", 1)
+    page = re.sub("</?data[^>]*>", "", alice.get(f"{compare_of(shop)}?from=0"))
+    assert "There were 5 changes between" in page
+    assert len(rows_of(page)) <= 1
+
+
+def test_nobody_compares_what_is_of_another_owner(bob: Visitor, shop: DatasetId) -> None:
+    bob.get(f"{compare_of(shop)}?from=0", 404)
+    bob.get(f"/datasets/{ids.format_uuid(ids.new_id())}/compare", 404)
