@@ -5,7 +5,9 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final
 
+import mcp_types as types
 import orjson
+from mcp.shared.exceptions import MCPError
 
 from livedata.messages.controls import escape_controls
 from livedata.model.errors import Invalid
@@ -16,6 +18,7 @@ _NO_CURSOR: Final = (
     "cursor is not the next of an answer to this question: pass the cursor of its last answer, or "
     "none to begin anew."
 )
+_UNPAGED: Final = "cursor leads to no page of this list, which is whole: ask for it without one."
 
 
 def write_cursor(place: object) -> str:
@@ -47,3 +50,9 @@ def read_name(cursor: str | None) -> str:
     if not isinstance(place, str) or not place or escape_controls(place) != place:
         raise no_cursor()
     return place
+
+
+def refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Refuse a cursor of a list that has a single page. Raises MCPError."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, _UNPAGED)

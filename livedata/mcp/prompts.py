@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from livedata.mcp.access import LONGEST_NAME
-from livedata.mcp.answers import compact
+from livedata.mcp.answers import compact, cut_text
 from livedata.mcp.arguments import Argument, read_arguments
+from livedata.mcp.cursors import refuse_cursor
+from livedata.mcp.guarding import LONGEST_ERROR, AgentRequest
 from livedata.messages.controls import escape_json
 from livedata.messages.request import shortened
-from livedata.model.errors import NotFound
+from livedata.model.errors import LivedataError, NotFound
 from livedata.services.moments import LONGEST_WHEN
 
 _DATASET: Final = Argument("dataset", "name of the dataset.", required=True, longest=LONGEST_NAME)
@@ -94,3 +98,43 @@ _PROMPTS: Final = (
     ),
 )
 """All of them, in the order in which they are listed."""
+
+
+class OfferedPrompts(Struct, frozen=True):
+    """The prompts that the tools can answer; no dataset is asked for them."""
+
+    write: bool
+
+    async def list(
+        self, _asked: AgentRequest, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        refuse_cursor(params)
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(
+                    name=prompt.name,
+                    title=prompt.title,
+                    description=prompt.about,
+                    arguments=[
+                        types.PromptArgument(
+                            name=argument.name, description=argument.about, required=True
+                        )
+                        for argument in prompt.arguments
+                    ],
+                )
+                for prompt in prompts(write=self.write)
+            ]
+        )
+
+    async def get(
+        self, _asked: AgentRequest, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        try:
+            prompt = prompt_named(params.name, write=self.write)
+            text = prompt.text(params.arguments or {})
+        except LivedataError as error:
+            raise MCPError(types.INVALID_PARAMS, cut_text(error.message, LONGEST_ERROR)) from error
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=text)
+        )
+        return types.GetPromptResult(description=prompt.about, messages=[message])

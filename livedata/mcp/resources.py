@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from typing import Final
 from urllib.parse import quote, unquote
 
+import anyio
+import mcp_types as types
+from anyio.to_thread import run_sync
+from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from livedata.formats.source_toml import write_declaration
 from livedata.mcp.access import LONGEST_NAME, DatasetAccess
 from livedata.mcp.answers import LONGEST_ANSWER, compact
-from livedata.mcp.cursors import read_name, write_cursor
+from livedata.mcp.cursors import read_name, refuse_cursor, write_cursor
+from livedata.mcp.guarding import AgentRequest, T, Unanswered, guarded
 from livedata.mcp.report import REPORTED, report
 from livedata.mcp.tables import describe_dataset
 from livedata.messages.controls import escape_controls
 from livedata.messages.request import format_choices, shortened
-from livedata.model.errors import Invalid, NotFound
+from livedata.model.errors import Invalid, LivedataError, NotFound
 from livedata.services import queries
 
 SCHEME: Final = "livedata://"
@@ -104,3 +110,63 @@ RESOURCES: Final = (
     ),
 )
 """What each dataset has, in the order in which it is listed."""
+
+
+class OfferedResources(Struct, frozen=True):
+    """What can be attached of the datasets that a request may be about."""
+
+    access_of: Callable[[AgentRequest], DatasetAccess]
+    limiter: anyio.CapacityLimiter
+    tell: Callable[[LivedataError], str]
+
+    async def list(
+        self, asked: AgentRequest, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        cursor = None if params is None else params.cursor
+        page, more = await self._ask(asked, partial(list_resources, cursor=cursor))
+        resources = [
+            types.Resource(
+                uri=kind.uri(name),
+                name=f"{name} {kind.path}",
+                title=f"{kind.title} of {name}",
+                description=f"{kind.about} It is {state}.",
+                mime_type=kind.mime_type,
+            )
+            for name, state in page
+            for kind in RESOURCES
+        ]
+        return types.ListResourcesResult(resources=resources, next_cursor=more)
+
+    async def list_templates(
+        self, _asked: AgentRequest, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        refuse_cursor(params)
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=f"{SCHEME}{{dataset}}/{kind.path}",
+                    name=kind.path,
+                    title=kind.title,
+                    description=kind.about,
+                    mime_type=kind.mime_type,
+                )
+                for kind in RESOURCES
+            ]
+        )
+
+    async def read(
+        self, asked: AgentRequest, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        mime, text = await self._ask(asked, partial(read_resource, uri=params.uri))
+        contents = types.TextResourceContents(uri=params.uri, mime_type=mime, text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def _ask(self, asked: AgentRequest, question: Callable[[DatasetAccess], T]) -> T:
+        access = self.access_of(asked)
+        try:
+            return await run_sync(
+                lambda: guarded(access, self.tell, "A resource", lambda: question(access)),
+                limiter=self.limiter,
+            )
+        except Unanswered as failed:
+            raise MCPError(types.INVALID_PARAMS, failed.sentence) from failed

@@ -19,9 +19,11 @@ from msgspec.structs import replace
 from livedata import __version__
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.answers import compact
+from livedata.mcp.cursors import refuse_cursor
 from livedata.mcp.flow import few_at_once
 from livedata.mcp.guarding import AgentRequest, Unanswered, guarded
-from livedata.mcp.offers import OfferedPrompts, OfferedResources, refuse_cursor
+from livedata.mcp.prompts import OfferedPrompts
+from livedata.mcp.resources import OfferedResources
 from livedata.mcp.sites import who_names_hosts
 from livedata.mcp.tools import Tool
 from livedata.messages.request import nearest, shortened
