@@ -50,7 +50,7 @@ ROOMS: Mapping[str, set[str]] = {
         *("migrations", "migrations.versions", "tables"),
     },
     "livedata.services": {
-        *("audit", "kinds", "notices", "pages", "research"),
+        *("audit", "kinds", "looks", "notices", "pages", "research"),
     },
     "livedata.worker": {"delivery"},
     "livedata.pages": {"markup"},
@@ -153,6 +153,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.trial_report": {"cli", "hints", "services"},
     "spiders.cli.init": {"cli", "hints"},
     "spiders.cli.asked": {"config"},
+    "spiders.cli.page_look": {"config"},
     "spiders.cli.suggest": {"cli", "formats", "hints", "services", "store"},
     "spiders.cli.init_report": {"cli", "formats"},
     "spiders.cli.progress": {"services"},

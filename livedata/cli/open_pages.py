@@ -17,6 +17,7 @@ import click
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.source.template import url_refused
 from livedata.config import is_base
 from livedata.model import ids
 from livedata.model.errors import Invalid, LivedataError
@@ -40,13 +41,20 @@ _LEADS: Final = (
 @click.command("open")
 @click.argument("name", required=False, metavar="[D]", shell_complete=complete_dataset)
 @click.option("--url", metavar="URL", help="Where `livedata serve` is reached.")
+@click.option("--new", metavar="URL", help="Begin a table of the list at this address.")
 @click.option("--print", "print_link", is_flag=True, help="Print the link, and open no browser.")
 @common_options
-def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_link: bool) -> None:
+def open_pages(
+    ctx: CommandContext, name: str | None, url: str | None, new: str | None, print_link: bool
+) -> None:
     """Look at the datasets in a browser.
 
     The browser is signed in by a link that works once, within ten minutes; D is shown at once.
     """
+    if name is not None and new is not None:
+        raise click.UsageError("--new begins another table: leave out D, or --new.")
+    if new is not None:
+        url_refused(new, ctx.settings.targets)
     base = (url or ctx.settings.public_url or USUAL).rstrip("/")
     if not is_base(base):
         # It is not repeated: it may hold a password, which is one of the reasons.
@@ -55,7 +63,7 @@ def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_lin
             f"{USUAL}."
         )
     with ctx.writing() as store:
-        path = "/"
+        path = "/" if new is None else f"/new?{urlencode({'url': new})}"
         if name is not None:
             dataset = queries.find_dataset(store, ctx.owner, name)
             path = f"/datasets/{ids.format_uuid(dataset)}"

@@ -27,6 +27,7 @@ NAMES = {
     "facts": "facts",
     "skippedFires": "skipped fires",
     "messages": "messages",
+    "looks": "page looks",
     "artifacts": "artifacts",
     "research": "research",
 }
@@ -107,7 +108,8 @@ def prune_store(ctx: CommandContext, dry_run: bool) -> None:
 
     Steps, failed pages, held outputs, skipped fires and the messages of notices that were sent or
     given up are deleted after 30 days, what accepted Runs noted of their pages (facts) after 90
-    days, unless other Runs are compared with it. Rows, history, evidence, Runs and the ledger stay.
+    days, unless other Runs are compared with it, and looks at pages after a day. Rows, history,
+    evidence, Runs and the ledger stay.
     `serve` and `worker` do the same every hour.
     """
     with ctx.keeping() as store:

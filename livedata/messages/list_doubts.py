@@ -22,6 +22,9 @@ class Ways(Struct, frozen=True):
     columns: str
     browser: str
     scripts: str
+    other: str
+    """How another list is read, and one that holds a text; `fewer` if nothing was read yet."""
+    fewer: str
 
 
 SHELL = Ways(
@@ -31,6 +34,8 @@ SHELL = Ways(
     columns="--columns keeps only the columns that it names",
     browser="--browser reads what scripts may add",
     scripts='read it with --browser, which needs livedata installed with its extra "browser"',
+    other="--list N reads one of these, --like TEXT the list that holds a text",
+    fewer="--list N reads another list of the page, --like TEXT one that holds a text",
 )
 """What is asked of the shell: options."""
 AGENTS = Ways(
@@ -43,8 +48,21 @@ AGENTS = Ways(
         "look_at_page runs no scripts; if a browser is installed here, preview_source reads a "
         'declaration of yours with "render": "browser" in its source'
     ),
+    other="list=N reads one of these, like=TEXT the list that holds a text",
+    fewer="list=N reads another list of the page, like=TEXT one that holds a text",
 )
 """What agents ask: arguments of `look_at_page`, and what stands in a declaration."""
+BROWSER = Ways(
+    list="list ",
+    like="the text ",
+    without_like="that text",
+    columns="leave it out",
+    browser="scripts may add one",
+    scripts="look at it again after its scripts have run",
+    other="read one of these, or name a text of the list that you mean",
+    fewer="read another list of the page, or name a text of the one that you mean",
+)
+"""What is chosen on a page."""
 _ANEW = "a record of which it changes counts as one row gone and one row new"
 _SHARED = "once two records share it, no Run is accepted"
 
@@ -136,6 +154,40 @@ SENTENCES: Mapping[str, Words] = {
     "lists.no_key": "no column tells the records apart{near}",
 }
 
+_BROWSER: Mapping[str, Words] = {
+    **SENTENCES,
+    "lists.alike": "another list may be meant: list {number}, the {count:record(s)} in {selector}",
+    "lists.unnumbered": (
+        "{names} is read without the number in front, which only says the place in the list"
+    ),
+    "lists.numbered": (
+        "pages up to {last} are linked by their numbers ({pattern}), but nothing says which is the "
+        "last one, so only the first page is read"
+    ),
+    "lists.elsewhere": (
+        "the page has a next link to another host, {host} ({address}), which is not followed, so "
+        "a Run reads this page alone: if the list goes on there, give the address that it has there"
+    ),
+}
+"""The same for whoever has no declaration before them."""
+
+_KEYS: Mapping[str, str] = {
+    "id": "is an identifier of the record",
+    "main": "is the address that the record leads to",
+    "code": "is a number or a code of the record",
+    "name": "is what the record is called",
+    "beside": "leads to something beside the record",
+    "text": "is a text that may repeat",
+    "several": "tell the records apart only together",
+    "numbered": "begins with a number that counts the records",
+    "prose": "is a long text, of which any word may change",
+    "image": "is the address of a picture, which may change",
+    "several_of_today": "tell the records apart only together, and may change",
+    "moment": "is a moment, and not who the record is",
+    "figure": "is a figure, which may be corrected",
+    "place": "only counts the records",
+}
+
 _WHY: Mapping[str, str] = {
     "not_filled": "is empty in some",
     "not_unique": "repeats",
@@ -150,7 +202,13 @@ _WHY: Mapping[str, str] = {
 
 def doubt_sentence(doubt: Problem, ways: Ways = SHELL) -> str:
     """What is unsure, as a sentence without its point, and how a door is asked for another list."""
-    return fill(SENTENCES, replace(doubt, params={**asdict(ways), **doubt.params}))
+    table = _BROWSER if ways is BROWSER else SENTENCES
+    return fill(table, replace(doubt, params={**asdict(ways), **doubt.params}))
+
+
+def key_reason(standing: str) -> str:
+    """What a key is, behind the names of its columns."""
+    return _KEYS[standing]
 
 
 def missing_key(reasons: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ KeyId = NewType("KeyId", bytes)
 NoticeId = NewType("NoticeId", bytes)
 MessageId = NewType("MessageId", bytes)
 ShareId = NewType("ShareId", bytes)
+LookId = NewType("LookId", bytes)
 OwnerName = str
 """Who owns datasets and credits: a name that people write as it is."""
 Micros = NewType("Micros", int)

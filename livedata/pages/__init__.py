@@ -43,6 +43,13 @@ _ROUTES: Final = (
     ("POST", "/runs/<run>/accept", "run", "accept"),
     ("POST", "/runs/<run>/cancel", "run", "cancel"),
     ("GET", "/usage", "usage", "show"),
+    ("GET", "/new", "looks", "form"),
+    ("POST", "/new", "looks", "ask"),
+    ("GET", "/new/<look>", "looks", "show"),
+    ("POST", "/new/<look>/again", "looks", "again"),
+    ("POST", "/new/<look>/try", "looks", "try_out"),
+    ("POST", "/new/<look>/stop", "looks", "stop"),
+    ("POST", "/new/<look>/create", "looks", "create"),
 )
 """Method and path -> the file of the page, and its function."""
 

@@ -46,23 +46,25 @@ def create(
     NameTaken if the owner has a dataset of that name.
     """
     consistency.check(declared, targets)
-    columns = [_new_column(column) for column in declared.columns]
     try:
         with store.writing() as writer:
             # In the same transaction: a create that fails leaves no owner and no grant behind.
             meet_owner(writer, owner, first_credits)
-            dataset = dataset_store.add(
-                writer,
-                owner,
-                declared.name,
-                declared.question,
-                columns,
-                declared.source.pinned(),
-                ids.now(),
-            )
-            return dataset_store.get(writer, owner, dataset)
+            return dataset_store.get(writer, owner, add(writer, owner, declared))
     except AlreadyThere as error:
-        raise _name_taken(declared.name) from error
+        raise name_taken(declared.name) from error
+
+
+def add(writer: Writer, owner: OwnerName, declared: CreateDataset) -> DatasetId:
+    """The same in a transaction that goes on, of a declaration that is right.
+
+    Raises AlreadyThere if the owner has a dataset of that name.
+    """
+    columns = [_new_column(column) for column in declared.columns]
+    source = declared.source.pinned()
+    return dataset_store.add(
+        writer, owner, declared.name, declared.question, columns, source, ids.now()
+    )
 
 
 def update(
@@ -86,18 +88,31 @@ def update(
         raise Invalid("The update is empty: give at least one property.")
     try:
         with store.writing() as writer:
-            locked = dataset_store.lock_dataset(writer, dataset, owner)
+            dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
             if as_read is not None and _updated(as_read) != _updated(current):
                 raise ChangedMeanwhile
-            values = {} if wanted is None else _values(writer, locked.ref, current, wanted, zone)
-            if values:
-                dataset_store.change(writer, dataset, **values, updated_at=_later(current))
+            if wanted is not None:
+                change(writer, owner, dataset, wanted, zone)
             if label_column is not None:
                 _choose_label(writer, owner, dataset, label_column)
             return dataset_store.get(writer, owner, dataset)
     except AlreadyThere as error:
-        raise _name_taken((wanted and wanted.name) or "") from error
+        raise name_taken((wanted and wanted.name) or "") from error
+
+
+def change(
+    writer: Writer, owner: OwnerName, dataset: DatasetId, wanted: UpdateDataset, zone: str
+) -> None:
+    """Change what is given of a dataset, in a transaction that goes on.
+
+    Raises NotFound, Invalid, SchemaVersionConflict, and AlreadyThere for a name that is taken.
+    """
+    locked = dataset_store.lock_dataset(writer, dataset, owner)
+    current = dataset_store.get(writer, owner, dataset)
+    values = _values(writer, locked.ref, current, wanted, zone)
+    if values:
+        dataset_store.change(writer, dataset, **values, updated_at=_later(current))
 
 
 def revise(
@@ -200,7 +215,8 @@ def _later(current: Dataset) -> Micros:
     return max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
 
 
-def _name_taken(name: str) -> Conflict:
+def name_taken(name: str) -> Conflict:
+    """What is raised where another dataset of the owner has a name."""
     return NameTaken(
         f"There is a dataset named {name!r} already; give this one another `name`, or revise "
         "that one."

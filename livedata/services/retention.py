@@ -10,7 +10,7 @@ from itertools import islice
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
-from livedata.store import datasets, held, outbox, rows, runs, schedules
+from livedata.store import datasets, held, looks, outbox, rows, runs, schedules
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Expiring
 from livedata.store.database.store import Database, Store
@@ -26,6 +26,7 @@ _BY_AGE: Sequence[tuple[str, Expiring, int]] = (
     ("heldOutputs", held.OLD_OUTPUTS, 0),
     ("skippedFires", schedules.OLD_SKIPPED, KEPT_FOR),
     ("messages", outbox.OLD_MESSAGES, KEPT_FOR),
+    ("looks", looks.OLD, looks.KEPT_FOR),
     ("artifacts", expiring.OLD_ARTIFACTS, KEPT_FOR),
     ("research", expiring.OLD_STEPS, KEPT_FOR),
     ("research", expiring.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),

@@ -78,6 +78,15 @@ def enqueue(
         raise RunInProgress from error
 
 
+def enqueue_first(writer: Writer, owner: OwnerName, dataset: DatasetId) -> None:
+    """Enqueue the first Run of a dataset that this transaction makes.
+
+    Raises InsufficientCredits at a balance of 0.
+    """
+    _check_funds(owner, accounts.lock_owner(writer, owner))
+    queue.publish(writer, _add(writer, dataset))
+
+
 def take_up(
     store: Store,
     owner: OwnerName,

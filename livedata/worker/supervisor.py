@@ -1,4 +1,4 @@
-"""What serve and worker have in common: crawl workers, schedules that queue for them, notices."""
+"""What serve and worker have in common: crawl workers, looks, schedules that queue, notices."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store.database.store import Store
 from livedata.worker.delivery.courier import Courier
 from livedata.worker.log import relay
+from livedata.worker.looks import LookWorker
 from livedata.worker.schedules import Schedules
 
 SILENCE = 30.0
@@ -239,6 +240,7 @@ class Supervisor:
         self._crawlers = [
             CrawlWorker(store, memory, environment, json_log=json_log) for _ in range(crawlers)
         ]
+        self._looks = LookWorker(store, memory, environment)
         self._schedules = Schedules(store, zone) if schedules else None
         self._courier = Courier(store, targets, public_url=public_url)
         self._deadline: float | None = None
@@ -246,6 +248,7 @@ class Supervisor:
     def __enter__(self) -> Supervisor:
         for crawler in self._crawlers:
             crawler.start()
+        self._looks.start()
         if self._schedules:
             self._schedules.start()
         self._courier.start()
@@ -258,6 +261,7 @@ class Supervisor:
         if self._schedules:
             self._schedules.finish_stop(deadline)
         self._courier.finish_stop(deadline)
+        self._looks.finish_stop(deadline)
         for crawler in self._crawlers:
             crawler.finish_stop(deadline)
 
@@ -272,6 +276,7 @@ class Supervisor:
             if self._schedules:
                 self._schedules.begin_stop()
             self._courier.begin_stop()
+            self._looks.begin_stop()
             for crawler in self._crawlers:
                 crawler.begin_stop()
         return self._deadline

@@ -59,14 +59,14 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
         first = f"{first}; {others} other ones on page 2 ({led})"
     print_text(f"{first}.\n\n")
     names = [column.name for column in proposal.columns]
-    print_table(names, _first_rows(proposal))
+    print_table(names, first_rows(proposal))
     print_text("\n")
     if not isinstance(proposed.key, NoKey) and trial.records:
         counted = plural(len(trial.records), "record")
         print_text(f"Key: {' with '.join(proposed.key.names)}, filled and unique in {counted}.")
         required = ", ".join(proposed.required)
         print_text(f"Required: {required}. A Run in which one of them is empty is not accepted.")
-    for doubt in _doubts(lists, number, proposed):
+    for doubt in map(doubt_sentence, doubts(lists, number, proposed)):
         print_text(f"Unsure: {doubt}.")
     if len(lists.seen) > 1 and not asked:
         print_lists(lists, number)
@@ -78,7 +78,7 @@ def print_lists(lists: Lists, but: int = 0) -> None:
     shown = [(number, seen) for number, seen in enumerate(lists.seen, 1) if number != but]
     print_table(
         ["list", "records", "selector", "begins with"],
-        [[number, seen.count, seen.selector, _begins(lists, number)] for number, seen in shown],
+        [[number, seen.count, seen.selector, begins(lists, number)] for number, seen in shown],
     )
     print_text("\n")
 
@@ -91,8 +91,8 @@ def found_json(lists: Lists, number: int, proposed: Proposed, ways: Ways = SHELL
         "declaration": proposed.declaration,
         "list": number,
         "lists": _lists_json(lists),
-        "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.proposal)],
-        "unsure": list(_doubts(lists, number, proposed, ways)),
+        "rows": [dict(zip(names, row, strict=True)) for row in first_rows(proposed.proposal)],
+        "unsure": [doubt_sentence(doubt, ways) for doubt in doubts(lists, number, proposed)],
         "error": None if proposed.ready else why_not_ready(proposed),
     }
 
@@ -117,7 +117,7 @@ def _lists_json(lists: Lists) -> list[dict[str, Any]]:
             "selector": seen.selector,
             "records": seen.count,
             "score": round(seen.score, 3),
-            "begins": _begins(lists, number),
+            "begins": begins(lists, number),
         }
         for number, seen in enumerate(lists.seen, 1)
     ]
@@ -142,14 +142,14 @@ def commented_source(proposed: Proposed, file: str) -> str:
     return f"{head}\n{write_source(proposed.declaration)}"
 
 
-def _first_rows(proposal: ProposedList) -> list[list[Scalar]]:
+def first_rows(proposal: ProposedList) -> list[list[Scalar]]:
     """The first rows that say something: of empty ones a person would learn nothing."""
     rows = (list(row.values) for row in proposal.rows)
     said = (row for row in rows if any(value is not None for value in row))
     return list(islice(said, FIRST_ROWS))
 
 
-def _doubts(lists: Lists, number: int, proposed: Proposed, ways: Ways = SHELL) -> Iterator[str]:
+def doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[Problem]:
     """What is unsure of a list, and first of all whether it is the one."""
     best = lists.seen[0]
     # Who names another list means that one.
@@ -157,14 +157,13 @@ def _doubts(lists: Lists, number: int, proposed: Proposed, ways: Ways = SHELL) -
         likely = seen.kind is None and seen.score >= LIKELY * best.score
         if likely and not _has_all_of(seen, best):
             params: Params = {"count": seen.count, "selector": seen.selector, "number": place}
-            yield doubt_sentence(Problem("lists.alike", params), ways)
+            yield Problem("lists.alike", params)
             break
     whole, proposal = lists.seen[number - 1], proposed.proposal
     if (left_out := whole.count - proposal.count) > _MOST_LEFT_OUT * whole.count:
         params = {"count": left_out, "selector": whole.selector}
-        yield doubt_sentence(Problem("lists.left_out", params), ways)
-    for doubt in proposed.doubts:
-        yield doubt_sentence(doubt, ways)
+        yield Problem("lists.left_out", params)
+    yield from proposed.doubts
 
 
 def _has_all_of(seen: SeenList, other: SeenList) -> bool:
@@ -172,7 +171,7 @@ def _has_all_of(seen: SeenList, other: SeenList) -> bool:
     return seen.count < 1.5 * other.count and {*seen.members} >= {*other.members}
 
 
-def _begins(lists: Lists, number: int) -> str:
+def begins(lists: Lists, number: int) -> str:
     """How the first record of a list that has words begins."""
     page, nodes = lists.survey.page, lists.survey.nodes
     texts = (page.text(nodes[member], 4 * _WORDS) for member in lists.seen[number - 1].members)

@@ -59,8 +59,7 @@ def no_list(
     first = lists.seen[0]
     return (
         f"{_NONE}: what repeats on {url} is {_KINDS[first.kind]} ({first.selector}, {first.count} "
-        f"times). Give the address of the page that lists the records; or {ways.list}N reads one "
-        f"of these, {ways.like}TEXT the list that holds a text."
+        f"times). Give the address of the page that lists the records; or {ways.other}."
     )
 
 
@@ -77,17 +76,13 @@ def too_much(url: str, selector: str, ways: Ways = SHELL) -> str:
     """What is said of a list that takes more work to read than a page may."""
     return (
         f"Reading the list of {url} takes more steps than a page may, most of them for {selector}: "
-        f"give the address of a page that shows fewer records, or read another list with "
-        f"{ways.list}N."
+        f"give the address of a page that shows fewer records; {ways.fewer}."
     )
 
 
 def nothing_differs(selector: str, ways: Ways = SHELL) -> str:
     """What is said of a list in which all records say the same."""
-    return (
-        f"Nothing differs from record to record in {selector}: {ways.list}N reads another list of "
-        f"the page, {ways.like}TEXT one that holds a text."
-    )
+    return f"Nothing differs from record to record in {selector}: {ways.fewer}."
 
 
 def is_feed(lists: Lists) -> bool:

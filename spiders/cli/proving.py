@@ -127,7 +127,7 @@ class Prover(Struct, frozen=True):
         doubts: Sequence[Problem],
     ) -> Proposed:
         """The source with the key that the records of all pages have, tried if that is another."""
-        first, rows = _rows(trial)
+        first, rows = rows_of(trial)
         key = find_key(proposal.columns, rows, first) if rows else proposal.key
         declaration = self._declared(proposal, key, rows, pagination)
         if declaration != self._declared(proposal, proposal.key, proposal.values, pagination):
@@ -160,7 +160,7 @@ class Prover(Struct, frozen=True):
         return declare(self.name, url, self.render, proposal, key, pagination, rows)
 
 
-def _rows(trial: Trial) -> tuple[int, list[Sequence[Scalar]]]:
+def rows_of(trial: Trial) -> tuple[int, list[Sequence[Scalar]]]:
     """How many rows the first page has, and those of all pages.
 
     What stands on a later page as it did on one before, such as a record that is pinned, is one

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from livedata.model import ids
 from livedata.services import queries
+from livedata.services.looks import asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from livedata.model.ids import DatasetId
     from livedata.store.database.store import Store
 
-ALONE = ("/", "/changes", "/usage")
+ALONE = ("/", "/changes", "/usage", "/new")
 """The pages of an owner that belong to no dataset."""
 OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits")
 """The pages of a dataset but for those of its rows and Runs."""
@@ -36,3 +37,8 @@ def of_rows(store: Store, owner: str, dataset: DatasetId) -> list[str]:
 def of_runs(store: Store, owner: str, dataset: DatasetId) -> list[str]:
     """The pages of the Runs of a dataset."""
     return [f"/runs/{run['id']}" for run in queries.runs(store, owner, dataset, 100)]
+
+
+def of_looks(store: Store, owner: str) -> list[str]:
+    """The pages of the looks of an owner, the newest first."""
+    return [f"/new/{ids.format_uuid(look.id)}" for look in asking.kept(store, owner)]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from livedata.store.database.store import Store
 
-MOST = {"/runs/ID": 14}
-"""So many Runs have a page that is unlike the others."""
+MOST = {"/runs/ID": 14, "/new/ID": 3}
+"""So many Runs and looks have a page that is unlike the others."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.model import ids
 from livedata.services import queries
 from livedata.store.database.store import Store
 from tests.browsing.test_table import path_of
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
         ("ROW", "observations", "entries", "'{\"1\": [5]}'"),
         ("RUN", "runs", "facts", "'x'"),
         ("/usage", "ledger", "created_at", "9223372036854775807"),
+        ("/new", "looks", "wish", "'{'"),
+        ("LOOK", "looks", "seen", "'{\"lists\": 1}'"),
     ],
 )
 def test_what_cannot_be_read_is_a_page_and_the_log_names_its_table(
@@ -40,11 +43,17 @@ def test_what_cannot_be_read_is_a_page_and_the_log_names_its_table(
     column: str,
     value: str,
 ) -> None:
-    dataset = World(store, alice.owner).shop()
+    world = World(store, alice.owner)
+    dataset, look = world.shop(), ids.format_uuid(world.looks()[0])
     path = path_of(dataset)
     row = queries.rows(store, alice.owner, dataset, 1)[0][0]["id"]
     run = queries.runs(store, alice.owner, dataset, 9)[-1]["id"]
-    places = {"DATASET": path, "ROW": f"{path}/rows/{row}", "RUN": f"/runs/{run}"}
+    places = {
+        "DATASET": path,
+        "ROW": f"{path}/rows/{row}",
+        "RUN": f"/runs/{run}",
+        "LOOK": f"/new/{look}",
+    }
     with closing(Store(store.url)) as other, other.writing() as writer:
         writer.execute(f"UPDATE {table} SET {column} = {value}")
     for name, place in places.items():

@@ -54,6 +54,7 @@ def test_no_text_does_anything_on_any_page(browser: Browser, tmp_path: Path, par
             world = World(store, f"owner{number}", " ".join(payloads))
             world.shop()
             world.makers()
+            world.looks()
         with Serving(tmp_path) as server:
             base = f"http://127.0.0.1:{server.port}"
             for number, payloads in enumerate(shares):
@@ -69,6 +70,7 @@ def made(home: Path) -> Store:
 def pages(store: Store, owner: str) -> Iterator[str]:
     """A page of each kind, and of each end of a Run."""
     yield from addresses.ALONE
+    yield from addresses.of_looks(store, owner)
     for dataset, of_it in addresses.of_datasets(store, owner):
         yield from (*of_it, *addresses.of_rows(store, owner, dataset)[:1])
         ends = {run["status"]: run["id"] for run in queries.runs(store, owner, dataset, 30)}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from livedata.model import ids
 from livedata.services import accounts
 from tests.api.serving import Serving
+from tests.browsing.chromium import looking
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -66,6 +68,30 @@ def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
             accept_what_is_held(page)
             edit(page)
             change_the_settings(page)
+
+
+def test_a_new_table_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
+        path = f"/new/{ids.format_uuid(World(store).looks()[0])}"
+        with Serving(tmp_path) as server:
+            base = f"http://127.0.0.1:{server.port}"
+            with looking(browser, base, store, viewport={"width": 320, "height": 640}) as visit:
+                page = visit.page
+                go(page, "New table from an address")
+                expect(page.get_by_label("Address of the page")).to_be_focused()
+                page.keyboard.type("http://10.0.0.1/")
+                page.keyboard.press("Enter")
+                expect(page.get_by_role("alert")).to_contain_text("private address")
+                visit.open(path)
+                for name in ("Name of the table", "When it is read again", "Make the table"):
+                    to(page, name)
+                to(page, "Keep price")
+                page.keyboard.press("Space")
+                to(page, "Name of price")
+                to(page, "Sku")
+                page.keyboard.press("ArrowDown")
+                go(page, "Try again")
+                expect(page.get_by_role("alert")).to_contain_text("price is the key, or part")
 
 
 def skip_to_the_content(page: Page) -> None:

@@ -43,6 +43,8 @@ REPEATED = [
     "/changes?until=PAYLOAD",
     "/changes?after=PAYLOAD",
     "/changes?since=2020-01-01&PAYLOAD=PAYLOAD",
+    "/new?url=PAYLOAD",
+    "/new/PAYLOAD",
     "/datasets/PAYLOAD",
     "/PAYLOAD",
 ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageFailure, PageSnapshot, Step, StopReason
+from livedata.model.look import ListOnPage, LookWish, PageLook, ProvenKey
 from livedata.model.row import RowEdit
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, queries, rows, runs
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.looks import asking, executing
 from tests import made
 from tests.services.research_table import ResearchTable
 
@@ -50,6 +53,7 @@ class World:
         """Make a dataset with a long story, one of research, and one without rows."""
         self.shop()
         self.makers()
+        self.looks()
         made.make_dataset(self.store, self.owner, "empty")
         return self
 
@@ -129,6 +133,80 @@ class World:
         assert attempt is not None
         read = made.harvest(attempt.recipe, [], StopReason("natural_end"))
         attempts.finish(self.store, attempt, changed(read), AcceptancePolicy())
+
+    def looks(self) -> list[ids.LookId]:
+        """Looks at pages that are over: one was tried, one refused, and one has no list."""
+        columns = [
+            {**column, "label": f"{str(column['name']).title()}{self.text}"[:120]}
+            for column in made.COLUMNS[:3]
+        ]
+        declared = made.declared(f"lamps{self.text}"[:120], columns, required=["sku"])
+        rows = [[item["sku"], item["title"], item["price"]] for item in self.items(5)]
+        names = ["sku", "title", "price"]
+        seen = PageLook(
+            [
+                ListOnPage(1, "li.item", 40, f"Lamp{self.text}", names, rows),
+                ListOnPage(2, f"a{self.text}", 12, f"Home{self.text}", ["text"], [[self.text]]),
+                ListOnPage(3, "td", 4, f"A cell{self.text}"),
+            ],
+            *(1, declared, names, rows),
+            *([80, 80, 64], 80, [(made.URL, 40), (f"{made.URL}?page=2", 40)]),
+            [
+                ProvenKey(["sku"], "is a number or a code of the record", sure=True),
+                ProvenKey(["title", "price"], "tell the records apart only together", sure=False),
+            ],
+            [f"another list may be meant{self.text}"],
+        )
+        tried = self._look("?tried", seen)
+        for tried_out in (
+            {"outcome": "accept", "error": "The list goes on.", "checks": []},
+            {
+                "outcome": "failed",
+                "error": f"A cell is empty{self.text}.",
+                "checks": [{"checkId": "identity", "passed": False, "message": self.text or "No."}],
+            },
+        ):
+            look = tried if tried_out["outcome"] == "accept" else self._look("?failed", seen)
+            asking.try_out(self.store, self.owner, look, declared, TargetPolicy())
+            self._end_look(tried={**tried_out, **self._read(rows)})
+        nothing = self._look("?none", PageLook(seen.lists[1:], error=f"No list{self.text}."))
+        return [tried, look, nothing]
+
+    def _look(self, query: str, seen: PageLook) -> ids.LookId:
+        look = self._ask(query)
+        self._end_look(seen=seen)
+        return look
+
+    def _ask(self, query: str) -> ids.LookId:
+        wish = LookWish(f"{made.URL}{query}{quote(self.text)}", like=self.text[:200])
+        return asking.ask(self.store, self.owner, wish, TargetPolicy())
+
+    def _end_look(self, **came: Any) -> None:
+        attempt = executing.begin(self.store)
+        assert attempt is not None
+        executing.finish(self.store, attempt, **came)
+
+    def _read(self, rows: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
+        """What a trial of the first page has read."""
+        names = ("sku", "title", "price")
+        fields = [
+            {
+                "name": name,
+                "matched": 40,
+                "filled": 40,
+                "extractionFailed": 0,
+                "firstUnreadable": None,
+            }
+            for name in names
+        ]
+        page = {"url": made.URL, "finalUrl": made.URL, "status": 200, "items": 40, "nextLinks": []}
+        return {
+            "pages": [page],
+            "fields": fields,
+            "rows": [dict(zip(names, row, strict=True)) for row in rows],
+            "complete": False,
+            "odd": [{"code": "few", "message": f"It looks odd{self.text}."}],
+        }
 
     def makers(self) -> ResearchTable:
         """A dataset of research with two Runs."""

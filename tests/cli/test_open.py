@@ -38,6 +38,16 @@ def test_the_link_signs_in_and_leads_to_the_dataset(livedata: Shell, store: Stor
 
 
 @pytest.mark.one_database
+def test_the_link_leads_to_a_new_table_of_an_address(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    listed = "https://shop.example/list?a=1&b=ü#top"
+    with Serving(livedata.home) as server:
+        base = f"http://127.0.0.1:{server.port}"
+        link = livedata.json("open", "--new", listed, "--url", base)["link"]
+        assert press(link) == f"{base}/new?{urlencode({'url': listed})}"
+
+
+@pytest.mark.one_database
 def test_a_browser_that_opens_is_told(
     livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +110,7 @@ def press(link: str) -> str:
         (("--url", "http://127.0.0.1:1"), "No livedata answers at http://127.0.0.1:1: "),
         (("--url", "127.0.0.1:8000"), "--url must be an address of a server"),
         (("--url", "http://me:secret@127.0.0.1"), "without a user"),
+        (("--new", "shop", "--url", "http://127.0.0.1:1"), "shop must begin with"),
         (("nothing", "--url", "http://127.0.0.1:1"), "There is no dataset 'nothing'"),
     ],
 )

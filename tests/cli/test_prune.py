@@ -31,7 +31,7 @@ def old_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_it_tells_what_went_a_line_each(livedata: Shell) -> None:
     told = (
         "steps          2\nfailed pages   0\nheld outputs   0\nfacts          1\nskipped fires  0\n"
-        "messages       0\nartifacts      0\nresearch       0\n"
+        "messages       0\npage looks     0\nartifacts      0\nresearch       0\n"
     )
     dry = livedata("prune", "--dry-run")
     assert (dry.stdout, dry.stderr) == (
@@ -42,7 +42,7 @@ def test_it_tells_what_went_a_line_each(livedata: Shell) -> None:
     assert livedata.json("prune") == {
         "dryRun": False,
         **dict.fromkeys(("steps", "failedPages", "heldOutputs", "facts", "skippedFires"), 0),
-        **dict.fromkeys(("messages", "artifacts", "research"), 0),
+        **dict.fromkeys(("messages", "looks", "artifacts", "research"), 0),
     }
     assert livedata.out("check") == "The store is sound: 1 dataset, 3 rows, 3 revisions.\n"
 

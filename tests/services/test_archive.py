@@ -251,6 +251,7 @@ OF_ANOTHER_KIND = {
         "shares",
         "browser_sessions",
         "sign_in_links",
+        "looks",
     ),
 }
 """The tables of the store, of Runs that were not accepted, and those that are made again."""

@@ -161,7 +161,7 @@ def test_a_batch_after_another_lets_go_of_all_and_can_be_stopped(
         table.take(A)
     step(91 * DAY)
     assert count_old(table.store) == {
-        **dict.fromkeys(("failedPages", "heldOutputs", "skippedFires", "messages"), 0),
+        **dict.fromkeys(("failedPages", "heldOutputs", "skippedFires", "messages", "looks"), 0),
         **dict.fromkeys(("artifacts", "research"), 0),
         "steps": 5,
         "facts": 4,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Final, Literal
 
 from msgspec import Struct, field
@@ -111,9 +111,35 @@ def find_key(
 
     The `first` of the rows are of the first page; all are if it is None.
     """
-    first = len(rows) if first is None else first
-    candidates = _candidates(columns, rows, first)
-    ranked = sorted(_standings(candidates), key=_rank)
+    ranked = _ranked(columns, rows, first)
+    key = next(_keys(ranked, len(rows)), None)
+    if key is not None:
+        return key
+    return NoKey(
+        {candidate.name: candidate.why for _, (candidate,) in ranked if candidate.why is not None}
+    )
+
+
+def proven_keys(
+    columns: Sequence[ListColumn],
+    rows: Sequence[Sequence[Scalar]],
+    first: int | None = None,
+    most: int = 5,
+) -> list[Key]:
+    """The first `most` of all that tell rows apart, what will change the least first."""
+    return list(islice(_keys(_ranked(columns, rows, first), len(rows)), most))
+
+
+def _ranked(
+    columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]], first: int | None
+) -> Sequence[_Ranked]:
+    """Each column, the one that is most an identifier first."""
+    candidates = _candidates(columns, rows, len(rows) if first is None else first)
+    return sorted(_standings(candidates), key=_rank)
+
+
+def _keys(ranked: Sequence[_Ranked], count: int) -> Iterator[Key]:
+    """What tells so many rows apart, alone or together."""
     passed = {
         candidate.name: candidate.parameter
         for standing, (candidate,) in ranked
@@ -122,12 +148,9 @@ def find_key(
     alone = [each for each in ranked if each[1][0].why is None]
     for standing, chosen in sorted([*alone, *_several(ranked)], key=_rank):
         together = set(zip(*(candidate.values for candidate in chosen), strict=True))
-        if len(together) == len(rows):
+        if len(together) == count:
             names = tuple(candidate.name for candidate in chosen)
-            return Key(names, standing, {} if standing == "id" else passed)
-    return NoKey(
-        {candidate.name: candidate.why for _, (candidate,) in ranked if candidate.why is not None}
-    )
+            yield Key(names, standing, {} if standing == "id" else passed)
 
 
 def titles(columns: Sequence[ListColumn], rows: Sequence[Sequence[Scalar]]) -> Sequence[str]:

@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from livedata.model.dataset import TYPES_OF, Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
+from livedata.model.look import LookWish, PageLook
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.row_name import RowName, label_of, name_of
@@ -85,6 +86,9 @@ HARVEST = JsonColumn[list[PageRead]](list[PageRead])
 NAMES = JsonColumn[list[str]](list[str], flat=True)
 CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 TOLD = JsonColumn[dict[str, Any]](dict[str, Any])
+LOOK_WISH = JsonColumn[LookWish](LookWish)
+PAGE_LOOK = JsonColumn[PageLook](PageLook, anything=True)
+ANY_OBJECT = JsonColumn[dict[str, Any]](dict[str, Any], anything=True)
 ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]], flat=True)
 
 

@@ -328,5 +328,17 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
+    DescribedTable(
+        name="looks",
+        key="id",
+        json={
+            "wish": "livedata.store.database.codec:LOOK_WISH",
+            "seen": "livedata.store.database.codec:PAGE_LOOK",
+            "chosen": "livedata.store.database.codec:ANY_OBJECT",
+            "tried": "livedata.store.database.codec:ANY_OBJECT",
+        },
+        moments=("lease_until", "asked_at", "started_at"),
+        unique=("owner",),
+    ),
 )
 """Every table, each after what it refers to."""

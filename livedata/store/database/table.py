@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0025"
+VERSION = "0026"
 """The newest migration."""
 
 

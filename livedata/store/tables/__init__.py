@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from sqlmodel import SQLModel
 
-from livedata.store.tables.datasets import BotRecord, DatasetRecord, RecipeRecord, SchemaRecord
+from livedata.store.tables.datasets import (
+    BotRecord,
+    DatasetRecord,
+    LookRecord,
+    RecipeRecord,
+    SchemaRecord,
+)
 from livedata.store.tables.owners import (
     CursorRecord,
     FeedTokenRecord,
@@ -51,6 +57,7 @@ RECORDS: tuple[type[SQLModel], ...] = (
     *(ResearchAttemptRecord, ResearchStepRecord, ModelCallRecord, BodyRecord, ArtifactRecord),
     *(EntityRecord, ResearchDayRecord),
     *(NoticeRecord, NoticeStreamRecord, OutboxRecord, FeedTokenRecord, ShareRecord, CursorRecord),
+    LookRecord,
 )
 """Every table, each after what it refers to; archives have theirs in this order."""
 metadata = SQLModel.metadata

@@ -1,4 +1,4 @@
-"""What is collected, and how: datasets with the versions of their recipes and columns."""
+"""What is collected, and how: datasets with their recipes and columns, and looks at pages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from livedata.store.tables.columns import (
     big,
     id_of,
     json,
+    loose_id,
     moment,
     own_id,
+    some,
     text,
     version_of,
 )
@@ -91,3 +93,34 @@ class SchemaRecord(SQLModel, table=True):
     version: int
     columns: str = json(codec.COLUMNS)
     created_at: int = moment()
+
+
+class LookRecord(SQLModel, table=True):
+    """A look at a page: who asked for it, its lease and fence, and what was seen there.
+
+    It is about its page (`seen`), or with `chosen` about a declaration (`tried`). All of that goes
+    once it has become a dataset, or after a day.
+    """
+
+    __tablename__ = "looks"
+    __table_args__ = (
+        # One at a time for each owner, whoever asks: an index cannot be raced.
+        some("uq_looks_open", "owner", where="status IN ('queued', 'running')"),
+    )
+    id: bytes = own_id()
+    owner: str = text(foreign_key="owners.name")
+    status: str = text()  # queued, running, over
+    wish: str = json(codec.LOOK_WISH)
+    seen: str | None = json(codec.PAGE_LOOK)
+    chosen: str | None = json(codec.ANY_OBJECT)
+    tried: str | None = json(codec.ANY_OBJECT)
+    error: str | None = text()  # why it came to no end, for a person
+    far: str | None = text()  # how far it is, for a person
+    attempt: int
+    fence: int
+    lease_owner: str | None = text()
+    lease_until: int | None = moment()
+    lease_origin: int | None = big()
+    asked_at: int = moment()
+    started_at: int | None = moment()
+    dataset_id: bytes | None = loose_id()  # what it has become

@@ -508,3 +508,27 @@ CREATE TABLE cursors (
 	CONSTRAINT pk_cursors PRIMARY KEY (dataset_id, name),
 	CONSTRAINT fk_cursors_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
+
+CREATE TABLE looks (
+	id BYTEA NOT NULL,
+	owner TEXT COLLATE "C" NOT NULL,
+	status TEXT COLLATE "C" NOT NULL,
+	wish TEXT COLLATE "C" NOT NULL,
+	seen TEXT COLLATE "C",
+	chosen TEXT COLLATE "C",
+	tried TEXT COLLATE "C",
+	error TEXT COLLATE "C",
+	far TEXT COLLATE "C",
+	attempt INTEGER NOT NULL,
+	fence INTEGER NOT NULL,
+	lease_owner TEXT COLLATE "C",
+	lease_until BIGINT,
+	lease_origin BIGINT,
+	asked_at BIGINT NOT NULL,
+	started_at BIGINT,
+	dataset_id BYTEA,
+	CONSTRAINT pk_looks PRIMARY KEY (id),
+	CONSTRAINT fk_looks_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
+);
+
+CREATE UNIQUE INDEX uq_looks_open ON looks (owner) WHERE status IN ('queued', 'running');

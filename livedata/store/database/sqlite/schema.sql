@@ -508,3 +508,27 @@ CREATE TABLE cursors (
 	CONSTRAINT pk_cursors PRIMARY KEY (dataset_id, name),
 	CONSTRAINT fk_cursors_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
+
+CREATE TABLE looks (
+	id BLOB NOT NULL,
+	owner TEXT NOT NULL,
+	status TEXT NOT NULL,
+	wish TEXT NOT NULL,
+	seen TEXT,
+	chosen TEXT,
+	tried TEXT,
+	error TEXT,
+	far TEXT,
+	attempt INTEGER NOT NULL,
+	fence INTEGER NOT NULL,
+	lease_owner TEXT,
+	lease_until BIGINT,
+	lease_origin BIGINT,
+	asked_at BIGINT NOT NULL,
+	started_at BIGINT,
+	dataset_id BLOB,
+	CONSTRAINT pk_looks PRIMARY KEY (id),
+	CONSTRAINT fk_looks_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
+);
+
+CREATE UNIQUE INDEX uq_looks_open ON looks (owner) WHERE status IN ('queued', 'running');

@@ -1,0 +1,1 @@
+"""Looks at pages: who asks for one and makes a dataset of it, and who executes it."""

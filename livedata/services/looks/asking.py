@@ -1,0 +1,179 @@
+"""Looks at pages as a person asks for them: look, look again, try, stop, and make a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from livedata.messages import request
+from livedata.messages.validation import read
+from livedata.model.errors import Conflict, Invalid, NotFound
+from livedata.model.ids import DatasetId, LookId, OwnerName
+from livedata.model.look import LONGEST_ADDRESS, LONGEST_LIKE, LookWish
+from livedata.model.requests import CreateDataset, UpdateDataset
+from livedata.rules.declaration import consistency
+from livedata.rules.network.targets import TargetPolicy, url_problem
+from livedata.services import datasets, runs
+from livedata.store import looks
+from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.store import Database, Store
+from livedata.store.looks import StoredLook
+
+ACCEPTED: Final = "accept"
+"""The outcome of a trial that a Run would accept."""
+STOPPED: Final = "You stopped it."
+_ONE_AT_A_TIME: Final = (
+    "livedata is looking at another page for you, and looks at one at a time: wait for that one, "
+    "or stop it."
+)
+
+
+class LookInProgress(Conflict):
+    """Another look of the owner is queued or running."""
+
+    code = "look_in_progress"
+
+
+def ask(store: Store, owner: OwnerName, wish: LookWish, targets: TargetPolicy) -> LookId:
+    """Queue a look at a page; its id. One that is open for the same wish is returned again.
+
+    Raises Invalid for an address that no dataset may have, and LookInProgress.
+    """
+    _judge(wish, targets)
+    try:
+        with store.writing() as writer:
+            return looks.add(writer, owner, wish, writer.now())
+    except AlreadyThere:
+        same = next((each for each in kept(store, owner) if each.is_open), None)
+        if same is None or same.wish != wish:
+            raise LookInProgress(_ONE_AT_A_TIME) from None
+        return same.id
+
+
+def ask_again(
+    store: Store, owner: OwnerName, look: LookId, wish: LookWish, targets: TargetPolicy
+) -> None:
+    """Queue a look at its page again, with another wish; nothing happens to one that is open.
+
+    Raises what `ask` does, and NotFound.
+    """
+    _judge(wish, targets)
+    _queue(store, owner, look, wish, None)
+
+
+def try_out(
+    store: Store,
+    owner: OwnerName,
+    look: LookId,
+    declaration: Mapping[str, Any],
+    targets: TargetPolicy,
+) -> None:
+    """Queue a trial of a declaration for the list of a look; nothing happens to one that is open.
+
+    Raises Invalid with a detail for every wrong place, NotFound and LookInProgress.
+    """
+    consistency.check(read(CreateDataset, dict(declaration)), targets)
+    _queue(store, owner, look, None, declaration)
+
+
+def stop(store: Store, owner: OwnerName, look: LookId) -> None:
+    """End a look that is open; whoever executes it hears of that. Raises NotFound."""
+    with store.writing() as writer:
+        if looks.lock(writer, owner, look).is_open:
+            looks.stop(writer, look, STOPPED)
+
+
+def show(db: Database, owner: OwnerName, look: LookId) -> StoredLook:
+    """A look of an owner. Raises NotFound, also for one that was asked for a day ago."""
+    with db.reading() as reader:
+        return looks.get(reader, owner, look)
+
+
+def kept(db: Database, owner: OwnerName) -> list[StoredLook]:
+    """The looks of an owner of which no dataset was made, the newest first."""
+    with db.reading() as reader:
+        return looks.kept(reader, owner)
+
+
+def create(
+    store: Store,
+    owner: OwnerName,
+    look: LookId,
+    name: str,
+    schedule: str,
+    *,
+    targets: TargetPolicy,
+    zone: str,
+) -> DatasetId:
+    """Make a dataset of what a look has tried, and queue its first Run.
+
+    A look that has become one already has that returned, whatever is asked. Raises NotFound,
+    Invalid, NameTaken, Conflict if a Run would not accept what was tried, and InsufficientCredits
+    at a balance of 0; then nothing is made.
+    """
+    try:
+        with store.writing() as writer:
+            locked = looks.lock(writer, owner, look)
+            if locked.dataset is not None:
+                return locked.dataset
+            declared = read(CreateDataset, {**_tried(locked), "name": name})
+            consistency.check(declared, targets)
+            return _make(writer, owner, locked, declared, schedule, zone)
+    except AlreadyThere:
+        raise datasets.name_taken(name) from None
+
+
+def _make(
+    writer: Writer,
+    owner: OwnerName,
+    look: StoredLook,
+    declared: CreateDataset,
+    schedule: str,
+    zone: str,
+) -> DatasetId:
+    dataset = datasets.add(writer, owner, declared)
+    if schedule:
+        wanted = read(UpdateDataset, {"schedule": schedule, "status": "active"})
+        datasets.change(writer, owner, dataset, wanted, zone)
+    runs.enqueue_first(writer, owner, dataset)
+    looks.become(writer, look.id, dataset)
+    return dataset
+
+
+def _tried(look: StoredLook) -> Mapping[str, Any]:
+    """The declaration that a look has tried. Raises Conflict if a Run would not accept it."""
+    if look.is_open or look.chosen is None or look.tried is None:
+        raise Conflict("Try the columns first: a table is made of what was tried.")
+    if look.tried.get("outcome") != ACCEPTED:
+        raise Conflict("A Run would not accept this: choose other columns, and try again.")
+    return look.chosen
+
+
+def _queue(
+    store: Store,
+    owner: OwnerName,
+    look: LookId,
+    wish: LookWish | None,
+    declaration: Mapping[str, Any] | None,
+) -> None:
+    try:
+        with store.writing() as writer:
+            locked = looks.lock(writer, owner, look)
+            if locked.dataset is not None:
+                raise NotFound("This look has become a table already.")
+            if not locked.is_open:
+                looks.ask(writer, look, wish or locked.wish, declaration, writer.now())
+    except AlreadyThere:
+        raise LookInProgress(_ONE_AT_A_TIME) from None
+
+
+def _judge(wish: LookWish, targets: TargetPolicy) -> None:
+    """Raise Invalid for what cannot be looked at; the site is not asked for that."""
+    if len(wish.url) > LONGEST_ADDRESS:
+        raise Invalid(f"An address has at most {LONGEST_ADDRESS:,} characters.")
+    if len(wish.like) > LONGEST_LIKE:
+        raise Invalid(f"A text of the list has at most {LONGEST_LIKE} characters.")
+    problem = url_problem(wish.url, targets)
+    if problem is not None:
+        why = request.predicate(problem)
+        raise Invalid(f"The address {why}.", remedies=problem.remedies)

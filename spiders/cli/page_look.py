@@ -1,0 +1,192 @@
+"""Looks at a page, or tries a declaration, for whoever chooses in a browser.
+
+A worker starts it, `python -m spiders.cli.page_look`, with a task as a line of JSON on its stdin;
+lines of JSON on stdout say how far it is, and at last what it saw. It opens no store. It ends
+with its stdin, so that it does not outlive the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from livedata import config
+from livedata.extraction.lists.keys import Key, NoKey, proven_keys
+from livedata.extraction.lists.page_lists import Lists
+from livedata.extraction.lists.proposal import ProposedList
+from livedata.messages import request
+from livedata.messages.list_doubts import BROWSER, doubt_sentence, key_reason
+from livedata.messages.templates import plural
+from livedata.messages.validation import read
+from livedata.model.harvest import PageRead
+from livedata.model.look import ListOnPage, LookAnswer, LookTask, LookWish, PageLook, ProvenKey
+from livedata.model.requests import CreateDataset
+from livedata.model.row import Scalar
+from livedata.rules.network.targets import url_problem
+from spiders.cli.fetched_page import FetchedPage, fetch_lists
+from spiders.cli.init_report import begins, doubts, first_rows, why_not_ready
+from spiders.cli.looking import is_read, name_of, proposal_of
+from spiders.cli.no_list import no_list, unread
+from spiders.cli.proving import Proposed, Prover, rows_of
+from spiders.cli.trial import trial_recipe, try_out
+from spiders.cli.trial_report import trial_json
+from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
+from spiders.crawl.job import CrawlJob
+from spiders.crawl.settings import FetchConfig, fetch_config
+
+MOST_LISTS: Final = 12
+PREVIEWED: Final = 4
+"""So many lists are shown with their first rows; it takes up to half a second for each."""
+TRIED: Final = 2
+"""So many pages of a declaration are read."""
+_LONGEST_CELL: Final = 300
+
+
+def main() -> None:
+    """Do the task that stands on stdin."""
+    task = msgspec.json.decode(sys.stdin.buffer.readline(), type=LookTask)
+    fetching = fetch_config(config.load())
+    with crawl_engine() as engine:
+        engine.loop.add_reader(sys.stdin.fileno(), _end_with_stdin)
+        if task.declaration is None:
+            answer = LookAnswer(seen=engine.run(_look(engine, fetching, task.wish)))
+        else:
+            declared = read(CreateDataset, dict(task.declaration))
+            answer = LookAnswer(tried=engine.run(_try(engine, fetching, declared)))
+        engine.loop.remove_reader(sys.stdin.fileno())
+        _write(answer)
+    end_process(0, engine)
+
+
+def _end_with_stdin() -> None:
+    # Nothing more stands there; its end means that the worker is gone.
+    os._exit(1)
+
+
+def _write(answer: LookAnswer) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _say(far: str) -> None:
+    _write(LookAnswer(far=far))
+
+
+async def _look(engine: CrawlEngine, fetching: FetchConfig, wish: LookWish) -> PageLook:
+    """What is on the page, and the proof of one of its lists."""
+    problem = url_problem(wish.url, fetching.targets)
+    if problem is not None:
+        return PageLook(error=f"The address {request.predicate(problem)}.")
+    _say("It reads the page.")
+    like = [wish.like] if wish.like else []
+    page = await fetch_lists(engine, wish.url, wish.render, fetching, like)
+    lists = page.lists
+    named = wish.number is not None or bool(wish.like)
+    if lists is None or not is_read(lists, is_named=named):
+        return PageLook(_listed(lists) if lists else (), error=_why(page, wish))
+    number = min(wish.number or 1, len(lists.seen))
+    _say(f"The page has {plural(len(lists.seen), 'list')}; list {number} is proved.")
+    listed = _listed(lists)
+    proposal = proposal_of(lists, number, wish.url, BROWSER)
+    if isinstance(proposal, str):
+        return PageLook(listed, number, error=proposal)
+    await asyncio.sleep(0)  # the end of stdin has its turn
+    name = name_of(lists, wish.url)
+    prover = Prover(engine, fetching, wish.url, wish.render, name)
+    return _proved(lists, listed, number, await prover.prove(proposal))
+
+
+def _why(page: FetchedPage, wish: LookWish) -> str:
+    """Why no list is read."""
+    if page.lists is None:
+        return unread(page.harvest.ending.problem)
+    like = [wish.like] if wish.like else []
+    return no_list(wish.url, page.lists, like, rendered=wish.render == "browser", ways=BROWSER)
+
+
+def _listed(lists: Lists) -> list[ListOnPage]:
+    return [
+        _list(lists, number, seen.selector, seen.count)
+        for number, seen in enumerate(lists.seen[:MOST_LISTS], 1)
+    ]
+
+
+def _list(lists: Lists, number: int, selector: str, records: int) -> ListOnPage:
+    """A list of a page, if it is one of the first with its first rows."""
+    proposal = proposal_of(lists, number, "", BROWSER) if number <= PREVIEWED else ""
+    told = ListOnPage(number, selector, records, begins(lists, number))
+    if isinstance(proposal, str):
+        return told
+    return msgspec.structs.replace(told, names=_names(proposal), rows=_rows(proposal))
+
+
+def _names(proposal: ProposedList) -> list[str]:
+    return [column.name for column in proposal.columns]
+
+
+def _rows(proposal: ProposedList) -> list[list[Scalar]]:
+    return [[_cut(value) for value in row] for row in first_rows(proposal)]
+
+
+def _proved(lists: Lists, listed: list[ListOnPage], number: int, proposed: Proposed) -> PageLook:
+    """What was seen, with what the trial of the list has shown."""
+    proposal, trial = proposed.proposal, proposed.trial
+    unsure = (doubt_sentence(doubt, BROWSER) for doubt in doubts(lists, number, proposed))
+    return PageLook(
+        listed,
+        number,
+        declaration=proposed.declaration,
+        names=_names(proposal),
+        rows=_rows(proposal),
+        filled=[trial.filled(position)[1] for position in range(len(proposal.columns))],
+        records=len(trial.records),
+        read=[(page.final_url, len(page.records)) for page in trial.harvest.pages],
+        keys=list(_keys(proposed)),
+        unsure=list(unsure),
+        error=None if proposed.ready else why_not_ready(proposed),
+    )
+
+
+def _keys(proposed: Proposed) -> Iterator[ProvenKey]:
+    """The key that is proposed, and the others that tell apart what was read."""
+    if isinstance(proposed.key, NoKey):
+        return
+    first, rows = rows_of(proposed.trial)
+    every: list[Key] = [proposed.key]
+    every += proven_keys(proposed.proposal.columns, rows, first) if rows else []
+    known = set[tuple[str, ...]]()
+    for key in every:
+        if key.names not in known:
+            known.add(key.names)
+            yield ProvenKey(key.names, key_reason(key.standing), key.sure)
+
+
+def _cut(value: Scalar) -> Scalar:
+    if isinstance(value, str) and len(value) > _LONGEST_CELL:
+        return f"{value[:_LONGEST_CELL]}…"
+    return value
+
+
+async def _try(
+    engine: CrawlEngine, fetching: FetchConfig, declared: CreateDataset
+) -> dict[str, object]:
+    """What a Run would say of the first pages of a declaration."""
+    _say("It reads the first pages as a Run reads them.")
+    recipe = trial_recipe(declared, fetching.targets)
+    trial = await try_out(engine, CrawlJob(recipe, fetching, on_page=_tell_page), TRIED)
+    told = trial_json(trial)
+    rows = [{name: _cut(value) for name, value in row.items()} for row in told["rows"]]
+    return {**told, "rows": rows}
+
+
+def _tell_page(page: PageRead) -> None:
+    _say(f"Page {page.number} is read: {plural(len(page.records), 'record')}.")
+
+
+if __name__ == "__main__":
+    main()
