@@ -10,9 +10,8 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from livedata.mcp.access import LONGEST_NAME
-from livedata.mcp.answers import compact, cut_text
+from livedata.mcp.answers import compact, cut_text, refuse_cursor
 from livedata.mcp.arguments import Argument, read_arguments
-from livedata.mcp.cursors import refuse_cursor
 from livedata.mcp.guarding import LONGEST_ERROR, AgentRequest
 from livedata.messages.controls import escape_json
 from livedata.messages.request import shortened

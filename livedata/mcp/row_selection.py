@@ -12,8 +12,16 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
-from livedata.mcp.answers import LONGEST_CELL, Answer, compact, cut_cell, fit
-from livedata.mcp.cursors import no_cursor, read_cursor, write_cursor
+from livedata.mcp.answers import (
+    LONGEST_CELL,
+    Answer,
+    compact,
+    cut_cell,
+    fit,
+    no_cursor,
+    read_cursor,
+    write_cursor,
+)
 from livedata.messages.request import format_value, nearest
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid

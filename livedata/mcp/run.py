@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from livedata.hints import Subject, hints
-from livedata.mcp.access import DatasetAccess, OpenDataset
+from livedata.mcp.access import DatasetAccess, OpenDataset, of_agents
 from livedata.mcp.answers import Answer, cut_sentence, cut_text, fitting
-from livedata.mcp.sites import of_agents
 from livedata.messages.render import sentence
 from livedata.model.errors import NotFound
 from livedata.model.ids import RunId, matches_either_end, raw_id

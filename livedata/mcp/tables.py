@@ -6,8 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from livedata.mcp.access import DatasetAccess, OpenDataset
-from livedata.mcp.answers import Answer, compact, cut_text, fit, fitting
-from livedata.mcp.cursors import read_name, write_cursor
+from livedata.mcp.answers import Answer, compact, cut_text, fit, fitting, read_name, write_cursor
 from livedata.mcp.row_selection import RowSelection, serve
 from livedata.model.dataset import Column
 from livedata.services import queries

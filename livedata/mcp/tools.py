@@ -8,10 +8,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from livedata.mcp.access import LONGEST_NAME, DatasetAccess
-from livedata.mcp.answers import Answer
+from livedata.mcp.answers import LONGEST_CURSOR, Answer
 from livedata.mcp.arguments import Argument, input_schema, read_arguments
 from livedata.mcp.changes import list_changes
-from livedata.mcp.cursors import LONGEST_CURSOR
 from livedata.mcp.row import get_row
 from livedata.mcp.row_selection import query_rows
 from livedata.mcp.run import explain_run

@@ -14,7 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
-from livedata.pages.last_visit import FIRST_DAYS, day_of
+from livedata.pages.news import FIRST_DAYS, day_of
 from livedata.pages.paging import address, passed_over
 from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import at_one_moment, context
@@ -81,6 +81,7 @@ def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compar
     rows = ordered[passed : passed + ON_A_PAGE]
     lines = [row_line(each, labels) for each in rows]
     kinds = [each.diff["kind"] for each in ordered]
+    # By sequences, since "now" and a day of today mean something else tomorrow.
     ends = {"from": str(told.since.sequence), "to": str(told.until.sequence)}
     return Compared(
         told,
@@ -114,6 +115,7 @@ def _as_json(compared: Compared | None) -> Mapping[str, object]:
 
 def _offered(dataset: DatasetId) -> list[str]:
     """The moments at which the last Runs that were accepted left the table."""
+    # Between two accepted Runs the source has changed nothing.
     runs = earlier_runs(g.db, g.caller.owner, dataset, _OFFERED)
     return [end.at for _, end in runs if end.status == "succeeded"]
 

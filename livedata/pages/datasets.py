@@ -16,9 +16,8 @@ from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Remedy
 from livedata.pages.answers import page, wants_json
-from livedata.pages.last_visit import BrowserVisit, visit_now
 from livedata.pages.markup.plot import sparkline, strip
-from livedata.pages.news import Told, first_news
+from livedata.pages.news import BrowserVisit, Told, first_news, visit_now
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries

@@ -99,9 +99,11 @@ def save(dataset: str) -> Response:
         return _form(shown, plans, form, wrong=sentences(error), status=422)
     plans = planned(store, owner, raw, wanted, asked)
     revisions = dict(row.partition(".")[::2] for row in sent)
+    # What is told first shows the rows as they are now; what is saved are those that were shown.
     if "confirm" not in request.form:
         return _form(shown, plans, form, asked)
     request_id = _request_id(request.form.get("request", ""))
+    # Who clicks twice is led to what the first click has saved.
     if done(store, owner, raw, wanted, request_id) is None:
         changing = [plan for plan in plans if plan.changes]
         if any(plan.revision != revisions[plan.id] for plan in plans) or not changing:
@@ -125,6 +127,7 @@ def _undo(shown: Dataset, wanted: Sequence[RowId], request_id: str) -> Response:
             _save(raw, undoing, edited.column, edited.undo)
     except (RevisionConflict, RequestIdReused):
         return _done(raw, wanted, request_id)
+    # Where all rows have changed since there is nothing to lead to but the edit itself.
     rest = done(context().store, owner, raw, wanted, edited.undo)
     return _done(raw, wanted, request_id if rest is None else edited.undo)
 

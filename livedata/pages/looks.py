@@ -22,9 +22,8 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.visits import context
 from livedata.rules.declaration.chosen_columns import ChosenColumn, choose, title_of
 from livedata.rules.declaration.cron import in_words
-from livedata.services import queries
-from livedata.services.looks import asking
-from livedata.services.looks.asking import ACCEPTED
+from livedata.services import looks, queries
+from livedata.services.looks import ACCEPTED
 from livedata.services.pages.row_form import as_sent
 from livedata.store.looks import StoredLook
 
@@ -77,7 +76,7 @@ class Outcome(Struct, frozen=True):
 
 def form(refusal: str = "", status: int = 200) -> Response:
     """The page on which somebody names the address of a list."""
-    kept = asking.kept(context().store, g.caller.owner)
+    kept = looks.kept(context().store, g.caller.owner)
     base = context().base(request.host, request.host_url)
     given = request.form if request.method == "POST" else request.args
     return page(
@@ -101,7 +100,7 @@ def _bookmarklet(base: str) -> str:
 def ask() -> Response:
     """Look at the page of an address."""
     try:
-        look = asking.ask(context().store, g.caller.owner, _wish(), context().targets)
+        look = looks.ask(context().store, g.caller.owner, _wish(), context().targets)
     except (Invalid, Conflict) as error:
         return form(sentences(error), 409 if isinstance(error, Conflict) else 422)
     return redirect(f"/new/{ids.format_uuid(look)}", 303)
@@ -124,7 +123,7 @@ def _wish(before: LookWish | None = None) -> LookWish:
 
 def show(look: str, refusal: str = "", status: int = 200) -> Response:
     """A look: how far it is, or what was seen, what was tried, and what can be made of it."""
-    shown = asking.show(context().store, g.caller.owner, _id(look))
+    shown = looks.show(context().store, g.caller.owner, _id(look))
     if shown.dataset is not None:
         return redirect(f"/datasets/{ids.format_uuid(shown.dataset)}", 303)
     seen = shown.seen
@@ -176,15 +175,15 @@ def again(look: str) -> Response:
     """Look at the page again: at another list, or after its scripts have run."""
     return _acted(
         look,
-        lambda store, owner, raw: asking.ask_again(
-            store, owner, raw, _wish(asking.show(store, owner, raw).wish), context().targets
+        lambda store, owner, raw: looks.ask_again(
+            store, owner, raw, _wish(looks.show(store, owner, raw).wish), context().targets
         ),
     )
 
 
 def stop(look: str) -> Response:
     """Stop a look that is open."""
-    return _acted(look, asking.stop)
+    return _acted(look, looks.stop)
 
 
 def try_out(look: str) -> Response:
@@ -193,13 +192,13 @@ def try_out(look: str) -> Response:
 
 
 def _try(store: Any, owner: str, raw: LookId) -> None:
-    shown = asking.show(store, owner, raw)
+    shown = looks.show(store, owner, raw)
     if shown.seen is None or shown.seen.declaration is None:
         raise Conflict("There is no list here whose columns could be tried.")
     kept = [ChosenColumn(each.name, each.title) for each in _columns(shown) if each.kept]
     key = next((each.names for each in _keys(shown) if each.chosen), ())
     declaration = choose(shown.seen.declaration, kept, key)
-    asking.try_out(store, owner, raw, declaration, context().targets)
+    looks.try_out(store, owner, raw, declaration, context().targets)
 
 
 def create(look: str) -> Response:
@@ -210,7 +209,7 @@ def create(look: str) -> Response:
     name = " ".join(as_sent(given.get("name", "")).split())
     shared = context()
     try:
-        dataset = asking.create(
+        dataset = looks.create(
             *(store, owner, _id(look), name, cron), targets=shared.targets, zone=shared.zone
         )
     except (Invalid, Conflict, InsufficientCredits) as error:

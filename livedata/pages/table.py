@@ -125,6 +125,7 @@ def show(dataset: str) -> Response:
 
 def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
     """What leads to rows that are chosen to be edited, and whether they are chosen here."""
+    # A link, so that all rows of a page are chosen without a script.
     named = urlencode([("row", line.id) for line in lines])
     return {
         "edit": request.args.get("edit"),

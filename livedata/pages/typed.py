@@ -83,6 +83,7 @@ def settled(act: Callable[[], Response]) -> Response:
 
     Raises ChangedMeanwhile if one came each time.
     """
+    # Each try reads anew, so what a person has changed is judged beside the other's update.
     for _ in range(_LOOKS - 1):
         try:
             return act()

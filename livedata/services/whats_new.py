@@ -163,12 +163,14 @@ def news(
         news_reader = _NewsReader(reader, owner, period)
         listed = (news_reader.changed if rows_alone else news_reader.datasets)[passed:]
         windows = news_reader.windows(listed[: bounds.datasets])
+        # A dataset of which much changed leaves the others their share of the work.
         looked_at = shares([window.length for window in windows], bounds.revisions)
         every = [
             news_reader.news(window, most, bounds.rows_of_each)
             for window, most in zip(windows, looked_at, strict=True)
         ]
         told = [each for each in every if each is not None and (each.rows or not rows_alone)]
+        # And of the place: what is not shown of one is counted.
         shown = shares([min(len(each.rows), bounds.rows_of_each) for each in told], bounds.rows)
         cut = [_cut(each, most) for each, most in zip(told, shown, strict=True)]
         return NewsPage(cut, passed + len(windows), len(listed) - len(windows))
@@ -198,6 +200,7 @@ class _NewsReader:
 
     def __init__(self, reader: Reader, owner: OwnerName, period: Period) -> None:
         self._reader, self._owner, self._period = reader, owner, period
+        # Of all datasets at once: to ask for each would be a question for each.
         self._refused = shown_runs.not_accepted(reader, owner)
 
     @property
@@ -269,6 +272,7 @@ class _NewsReader:
         seen = self._period.seen
         if seen is None or not rows:
             return ()
+        # What was seen may be older than the period, which tells nothing from before it.
         first = max(window.first, feed.last_before(self._reader, window.dataset.id, seen))
         return moments.touched_of(self._reader, rows, first, window.last)
 

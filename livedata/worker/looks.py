@@ -20,9 +20,8 @@ import msgspec
 
 from livedata.model.errors import Damaged, LostLease, StoreUnavailable
 from livedata.model.look import LookAnswer
-from livedata.services import processes
-from livedata.services.looks import executing
-from livedata.services.looks.executing import LookAttempt
+from livedata.services import looks, processes
+from livedata.services.looks import LookAttempt
 from livedata.store.database.store import Store
 
 # By name only: livedata never imports spiders.
@@ -90,12 +89,12 @@ class LookWorker:
             attempt = None
             try:
                 if number == 0 and time.monotonic() >= next_release:
-                    executing.take_back(self._store)
+                    looks.take_back(self._store)
                     next_release = time.monotonic() + RELEASE
                 # Whoever has found nothing finds nothing until somebody writes.
                 writes = self._store.writes()
                 if writes is None or writes != empty_at:
-                    attempt = executing.begin(self._store)
+                    attempt = looks.begin(self._store)
                     empty_at = writes if attempt is None else None
             except (StoreUnavailable, Damaged):
                 pass  # crawl workers and schedules say so
@@ -125,20 +124,20 @@ class LookWorker:
         while process.read_on():
             if self._stopping.is_set():
                 process.end()
-                executing.give_back(self._store, attempt)
+                looks.give_back(self._store, attempt)
                 return
             if process.seconds > self._longest:
-                executing.finish(self._store, attempt, error=TOO_LONG.format(seconds=self._longest))
+                looks.finish(self._store, attempt, error=TOO_LONG.format(seconds=self._longest))
                 return
             if process.memory > self._memory or process.said > LONGEST_ANSWER:
-                executing.finish(self._store, attempt, error=TOO_MUCH)
+                looks.finish(self._store, attempt, error=TOO_MUCH)
                 return
             beat.beat(process.far)
         answer = process.answer
         if answer is None:
-            executing.lose(self._store, attempt)
+            looks.lose(self._store, attempt)
         else:
-            executing.finish(self._store, attempt, seen=answer.seen, tried=answer.tried)
+            looks.finish(self._store, attempt, seen=answer.seen, tried=answer.tried)
 
 
 class Beat:
@@ -153,11 +152,11 @@ class Beat:
         now = time.monotonic()
         with suppress(StoreUnavailable):
             if far != self._told or now - self._beaten >= HEARTBEAT:
-                executing.renew(self._store, self._attempt, far or None)
+                looks.renew(self._store, self._attempt, far or None)
                 self._told, self._beaten, self._heard = far, now, now
             elif now - self._heard >= HEARD:
                 self._heard = now
-                if not executing.is_wanted(self._store, self._attempt):
+                if not looks.is_wanted(self._store, self._attempt):
                     raise LostLease
 
 

@@ -46,6 +46,7 @@ class Look(msgspec.Struct, frozen=True):
 def main() -> None:
     """Answer the one question of this process."""
     asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=dict[str, msgspec.Raw])
+    # A read of a website hears no signal of a pipe: the end of stdin is one that always comes.
     Thread(target=_end_with, args=(sys.stdin.buffer,), daemon=True).start()
     with crawl_engine() as engine:
         answer = _answered(engine, asked)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from livedata.model import ids
-from livedata.services import queries
-from livedata.services.looks import asking
+from livedata.services import looks, queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,4 +40,4 @@ def of_runs(store: Store, owner: str, dataset: DatasetId) -> list[str]:
 
 def of_looks(store: Store, owner: str) -> list[str]:
     """The pages of the looks of an owner, the newest first."""
-    return [f"/new/{ids.format_uuid(look.id)}" for look in asking.kept(store, owner)]
+    return [f"/new/{ids.format_uuid(look.id)}" for look in looks.kept(store, owner)]

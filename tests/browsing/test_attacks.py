@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.model import ids
-from livedata.services import accounts, queries
-from livedata.services.looks import asking
+from livedata.services import accounts, looks, queries
 from livedata.services.pages import sessions
 from tests.browsing.test_forms import FORGED
 from tests.browsing.visitor import Visitor
@@ -109,7 +108,7 @@ def routes(app: Flask, method: str) -> set[str]:
 
 def all_of(store: Store, owner: str) -> list[Any]:
     """What forms of an owner could change."""
-    every: list[Any] = [queries.usage(store, owner)["balance"], *asking.kept(store, owner)]
+    every: list[Any] = [queries.usage(store, owner)["balance"], *looks.kept(store, owner)]
     for dataset in queries.datasets(store, owner, 10):
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
         every += [

@@ -12,8 +12,7 @@ from playwright.sync_api import expect
 from selectolax.lexbor import LexborHTMLParser
 
 from livedata.model import ids
-from livedata.services import queries, retention
-from livedata.services.looks import asking, executing
+from livedata.services import looks, queries, retention
 from tests import made
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
@@ -55,7 +54,7 @@ def text_of(page: str) -> str:
 
 
 def look_at(store: Store, path: str, owner: str = "alice") -> StoredLook:
-    return asking.show(store, owner, ids.LookId(ids.raw_id(path.rpartition("/")[2])))
+    return looks.show(store, owner, ids.LookId(ids.raw_id(path.rpartition("/")[2])))
 
 
 def datasets(store: Store, owner: str = "alice") -> list[Any]:
@@ -64,10 +63,10 @@ def datasets(store: Store, owner: str = "alice") -> list[Any]:
 
 def test_a_page_is_named_and_waits_for_a_worker(alice: Visitor, store: Store) -> None:
     assert 'value="https://shop.example/list"' in alice.get(f"/new?url={quote(ADDRESS)}")
-    assert asking.kept(store, "alice") == []  # to ask for a page does nothing
+    assert looks.kept(store, "alice") == []  # to ask for a page does nothing
     answer = alice.post("/new", alice.token("/new"), url=" shop.example/list ", scripts="yes")
     assert answer.status_code == 303
-    (look,) = asking.kept(store, "alice")
+    (look,) = looks.kept(store, "alice")
     assert (look.wish.url, look.wish.render) == (ADDRESS, "browser")
     page = alice.get(answer.location)
     assert "It waits for a worker." in page
@@ -87,7 +86,7 @@ def test_a_second_click_leads_to_the_same_look_and_another_page_has_to_wait(
     assert "looks at one at a time" in other.text
     assert 'value="https://other.example/"' in other.text
     assert alice.post(f"{first}/stop", token).status_code == 303
-    assert asking.STOPPED in alice.get(first)
+    assert looks.STOPPED in alice.get(first)
     assert alice.post("/new", token, url="https://other.example/").status_code == 303
 
 
@@ -113,7 +112,7 @@ def test_what_no_table_may_read_is_refused_in_a_sentence(
     answer = alice.post("/new", alice.token("/new"), url=url)
     assert answer.status_code == 422
     assert told in answer.text
-    assert asking.kept(store, "alice") == []
+    assert looks.kept(store, "alice") == []
 
 
 @pytest.mark.one_database
@@ -121,13 +120,13 @@ def test_a_look_says_how_far_it_is(alice: Visitor, store: Store, step: Clock) ->
     path = alice.post("/new", alice.token("/new"), url=ADDRESS).location
     step(60)
     assert "None has come: one is part of" in alice.get(path)
-    attempt = executing.begin(store)
+    attempt = looks.begin(store)
     assert attempt is not None
-    executing.renew(store, attempt, "The page has 2 lists.")
+    looks.renew(store, attempt, "The page has 2 lists.")
     page = alice.get(path)
     assert "The page has 2 lists." in page
     assert "running since" in page
-    executing.lose(store, attempt)
+    looks.lose(store, attempt)
     assert "It waits for a worker, after it was interrupted." in alice.get(path)
 
 
@@ -157,9 +156,9 @@ def test_columns_are_ticked_and_renamed_and_the_key_chosen(
     # It is queued: nothing can be made of what was tried before.
     early = alice.post(f"{seen}/create", alice.token("/new"), name="early")
     assert early.status_code == 409
-    attempt = executing.begin(store)
+    attempt = looks.begin(store)
     assert attempt is not None
-    executing.finish(store, attempt, tried={**TRIED, "outcome": "failed", "error": "It is empty."})
+    looks.finish(store, attempt, tried={**TRIED, "outcome": "failed", "error": "It is empty."})
     page = alice.get(seen)
     assert "A Run would not accept this." in page
     assert 'value="Name of it"' in page
@@ -198,11 +197,11 @@ def test_another_list_is_asked_for(alice: Visitor, store: Store, seen: str) -> N
     token = alice.token(seen)
     assert alice.post(f"{seen}/again", token, list="2").status_code == 303
     assert look_at(store, seen).wish.number == 2
-    asking.stop(store, "alice", look_at(store, seen).id)
+    looks.stop(store, "alice", look_at(store, seen).id)
     assert alice.post(f"{seen}/again", token, like=" a  text ", scripts="yes").status_code == 303
     wish = look_at(store, seen).wish
     assert (wish.like, wish.render, wish.url) == ("a text", "browser", f"{ADDRESS}?tried")
-    asking.stop(store, "alice", look_at(store, seen).id)
+    looks.stop(store, "alice", look_at(store, seen).id)
     for wrong in ({"list": "x"}, {"list": "9999"}, {"like": "x" * 300}):
         assert alice.post(f"{seen}/again", token, **wrong).status_code == 422
 
@@ -271,7 +270,7 @@ def test_a_forged_form_looks_at_nothing(alice: Visitor, store: Store, case: str)
     if token is not None:
         form["token"] = alice.token("/") if token == "own" else token
     assert alice.client.post("/new", data=form, headers=headers).status_code == 403
-    assert asking.kept(store, "alice") == []
+    assert looks.kept(store, "alice") == []
 
 
 @pytest.mark.one_database

@@ -9,8 +9,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.pages.datasets import CARDS, ON_A_PAGE
-from livedata.pages.last_visit import WHILE
-from livedata.pages.news import BOUNDS, FIRST
+from livedata.pages.news import BOUNDS, FIRST, WHILE
 from livedata.services import queries
 from tests import made
 from tests.browsing.test_changes import numbers

@@ -13,9 +13,8 @@ from livedata.model.harvest import Harvest, PageFailure, PageSnapshot, Step, Sto
 from livedata.model.look import ListOnPage, LookWish, PageLook, ProvenKey
 from livedata.model.row import RowEdit
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import attempts, queries, rows, runs
+from livedata.services import attempts, looks, queries, rows, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.looks import asking, executing
 from tests import made
 from tests.services.research_table import ResearchTable
 
@@ -167,7 +166,7 @@ class World:
             },
         ):
             look = tried if tried_out["outcome"] == "accept" else self._look("?failed", seen)
-            asking.try_out(self.store, self.owner, look, declared, TargetPolicy())
+            looks.try_out(self.store, self.owner, look, declared, TargetPolicy())
             self._end_look(tried={**tried_out, **self._read(rows)})
         nothing = self._look("?none", PageLook(seen.lists[1:], error=f"No list{self.text}."))
         return [tried, look, nothing]
@@ -179,12 +178,12 @@ class World:
 
     def _ask(self, query: str) -> ids.LookId:
         wish = LookWish(f"{made.URL}{query}{quote(self.text)}", like=self.text[:200])
-        return asking.ask(self.store, self.owner, wish, TargetPolicy())
+        return looks.ask(self.store, self.owner, wish, TargetPolicy())
 
     def _end_look(self, **came: Any) -> None:
-        attempt = executing.begin(self.store)
+        attempt = looks.begin(self.store)
         assert attempt is not None
-        executing.finish(self.store, attempt, **came)
+        looks.finish(self.store, attempt, **came)
 
     def _read(self, rows: Sequence[Sequence[Scalar]]) -> dict[str, Any]:
         """What a trial of the first page has read."""

@@ -14,8 +14,7 @@ from livedata.formats.source_toml import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import CreateDataset
-from livedata.rules.declaration.declaration_text import MAX_BYTES
-from livedata.rules.declaration.toml_positions import find_lines
+from livedata.rules.declaration.declaration_text import MAX_BYTES, find_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from marko.ext.gfm import gfm
 from typing_extensions import override
 
 from livedata.mcp.access import DatasetAccess
-from livedata.mcp.report import inert, report
+from livedata.mcp.resources import inert, report
 from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, Table

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from livedata.mcp import processes, writing
+from livedata.mcp import writing
 from livedata.mcp.tools import READING, WRITING
 from livedata.messages.list_doubts import AGENTS, SENTENCES, SHELL
 from livedata.store.database.store import Store
@@ -263,7 +263,7 @@ def test_a_fault_of_ours_is_logged_and_not_told(
 def test_a_site_that_is_too_slow_is_told(
     writer: Agent, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "_LONGEST_LOOK", 2)
+    monkeypatch.setattr(writing, "_LONGEST_LOOK", 2)
 
     def slow(request: Request) -> Answer:
         request.wait(60)

@@ -16,11 +16,10 @@ import pytest
 from livedata import config
 from livedata.model.ids import LookId
 from livedata.model.look import LookWish
-from livedata.services.looks import asking, executing
+from livedata.services import looks
 from livedata.store.database.store import Store
 from livedata.store.looks import StoredLook
-from livedata.worker import looks
-from livedata.worker.looks import LookWorker
+from livedata.worker.looks import LONGEST, TOO_LONG, TOO_MUCH, LookWorker
 from tests import faults
 from tests.patience import until
 from tests.served import ServedCommand
@@ -41,7 +40,7 @@ def home(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def working(store: Store, memory: int = 2_000, longest: float = looks.LONGEST) -> Iterator[None]:
+def working(store: Store, memory: int = 2_000, longest: float = LONGEST) -> Iterator[None]:
     worker = LookWorker(store, memory, dict(os.environ), longest=longest)
     worker.start()
     try:
@@ -52,11 +51,11 @@ def working(store: Store, memory: int = 2_000, longest: float = looks.LONGEST) -
 
 
 def ask(store: Store, url: str, **wish: str) -> LookId:
-    return asking.ask(store, "local", LookWish(url, **wish), config.load().targets)  # type: ignore[arg-type]
+    return looks.ask(store, "local", LookWish(url, **wish), config.load().targets)  # type: ignore[arg-type]
 
 
 def show(store: Store, look: LookId) -> StoredLook:
-    return asking.show(store, "local", look)
+    return looks.show(store, "local", look)
 
 
 def over(store: Store, look: LookId) -> StoredLook:
@@ -93,7 +92,7 @@ def test_a_page_is_looked_at_its_list_proved_and_a_declaration_tried(
         assert first.rows[0] == seen.rows[0]
         assert [records for _, records in seen.read] == [5, 5]
         assert [(key.names, key.sure) for key in seen.keys] == [(["link"], True), (["title"], True)]
-        asking.try_out(store, "local", look, seen.declaration, config.load().targets)
+        looks.try_out(store, "local", look, seen.declaration, config.load().targets)
         tried = over(store, look).tried
         assert tried is not None
         assert (tried["outcome"], len(tried["rows"])) == ("accept", 5)
@@ -112,11 +111,11 @@ def test_another_list_is_read_by_its_number_or_by_a_text(store: Store, site: Sit
         seen = over(store, look).seen
         assert seen is not None
         assert seen.lists
-        asking.ask_again(store, "local", look, LookWish(site.at(PAGE), number=99), targets)
+        looks.ask_again(store, "local", look, LookWish(site.at(PAGE), number=99), targets)
         last = over(store, look).seen
         assert last is not None
         assert last.number == len(last.lists)
-        asking.ask_again(store, "local", look, LookWish(site.at(PAGE), like="nowhere"), targets)
+        looks.ask_again(store, "local", look, LookWish(site.at(PAGE), like="nowhere"), targets)
         nothing = over(store, look).seen
         assert nothing is not None
         assert nothing.declaration is None
@@ -138,7 +137,7 @@ def test_a_page_that_scripts_fill_is_read_after_them(store: Store, site: Site) -
         assert empty is not None
         assert "look at it again after its scripts have run" in str(empty.error)
         wish = LookWish(site.at("/filled"), "browser")
-        asking.ask_again(store, "local", look, wish, targets)
+        looks.ask_again(store, "local", look, wish, targets)
         filled = over(store, look).seen
     assert filled is not None
     assert (filled.records, filled.error) == (8, None)
@@ -164,7 +163,7 @@ def test_what_may_not_be_read_is_not_asked_for(
     port = site.host.partition(":")[2]
     asked = site.connections
     for url in (f"http://localhost:{port}{PAGE}", site.at(PAGE)):
-        private = asking.ask(store, "local", LookWish(url), targets)
+        private = looks.ask(store, "local", LookWish(url), targets)
         with working(store):
             seen = over(store, private).seen
         assert seen is not None
@@ -180,9 +179,9 @@ def test_one_that_a_person_stops_ends_at_once_with_its_process(
     with working(store):
         until(lambda: PAGE in site.paths)
         assert show(store, look).far == "It reads the page."
-        asking.stop(store, "local", look)
+        looks.stop(store, "local", look)
         until(lambda: not programs(home), 10)
-        assert show(store, look).error == asking.STOPPED
+        assert show(store, look).error == looks.STOPPED
 
 
 def test_a_worker_that_stops_gives_it_back(store: Store, site: Site, home: Path) -> None:
@@ -230,10 +229,10 @@ def test_a_killed_process_is_started_again(store: Store, site: Site, home: Path)
 def test_one_whose_process_always_dies_is_told_as_lost(
     store: Store, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "COMMAND", (sys.executable, "-c", "print('no JSON')"))
+    monkeypatch.setattr("livedata.worker.looks.COMMAND", (sys.executable, "-c", "print('no JSON')"))
     look = ask(store, site.at(PAGE))
     with working(store):
-        assert over(store, look).error == executing.LOST.format(attempts=3)
+        assert over(store, look).error == looks.LOST.format(attempts=3)
 
 
 @pytest.mark.one_database
@@ -242,13 +241,13 @@ def test_one_that_takes_too_long_or_too_much_is_ended(
 ) -> None:
     site.route(PAGE, faults.never())
     with working(store, longest=1):
-        assert over(store, ask(store, site.at(PAGE))).error == looks.TOO_LONG.format(seconds=1)
+        assert over(store, ask(store, site.at(PAGE))).error == TOO_LONG.format(seconds=1)
     with working(store, memory=20):
-        assert over(store, ask(store, site.at(PAGE))).error == looks.TOO_MUCH
+        assert over(store, ask(store, site.at(PAGE))).error == TOO_MUCH
     endless = "import sys\nwhile True: sys.stdout.write('x' * 10_000)"
-    monkeypatch.setattr(looks, "COMMAND", (sys.executable, "-c", endless))
+    monkeypatch.setattr("livedata.worker.looks.COMMAND", (sys.executable, "-c", endless))
     with working(store):
-        assert over(store, ask(store, site.at(PAGE))).error == looks.TOO_MUCH
+        assert over(store, ask(store, site.at(PAGE))).error == TOO_MUCH
     assert programs(home) == []
 
 
@@ -259,7 +258,7 @@ def test_two_owners_do_not_wait_for_each_other(store: Store, site: Site) -> None
         writer.execute("INSERT INTO owners (name, balance, created_at) VALUES ('bob', 1, 1)")
     site.route("/never", faults.never())
     targets = config.load().targets
-    asking.ask(store, "bob", LookWish(site.at("/never")), targets)
+    looks.ask(store, "bob", LookWish(site.at("/never")), targets)
     with working(store):
         until(lambda: "/never" in site.paths)
         assert over(store, ask(store, site.at(PAGE))).seen is not None

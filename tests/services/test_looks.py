@@ -18,11 +18,9 @@ from livedata.model.errors import (
 )
 from livedata.model.look import LookWish, PageLook
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import queries
+from livedata.services import looks, queries
 from livedata.services.audit.check import check_store
-from livedata.services.looks import asking, executing
-from livedata.services.looks.asking import LookInProgress
-from livedata.services.looks.executing import LookAttempt
+from livedata.services.looks import LookAttempt, LookInProgress
 from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from livedata.store.looks import StoredLook
@@ -36,16 +34,16 @@ DAY = 86_400
 
 
 def ask(store: Store, wish: LookWish = WISH, owner: str = "local") -> ids.LookId:
-    return asking.ask(store, owner, wish, ANYWHERE)
+    return looks.ask(store, owner, wish, ANYWHERE)
 
 
 def show(store: Store, look: ids.LookId) -> StoredLook:
-    return asking.show(store, "local", look)
+    return looks.show(store, "local", look)
 
 
 def begun(store: Store) -> LookAttempt:
     """The attempt at the look that waits longest, of this process."""
-    attempt = executing.begin(store)
+    attempt = looks.begin(store)
     assert attempt is not None
     return attempt
 
@@ -60,14 +58,14 @@ def tried(store: Store, outcome: str = "accept") -> ids.LookId:
     """A look that has tried a declaration, with this outcome."""
     look = ask(store)
     seen = PageLook(number=1, declaration=declared())
-    executing.finish(store, begun(store), seen=seen)
-    asking.try_out(store, "local", look, declared(), ANYWHERE)
-    executing.finish(store, begun(store), tried={"outcome": outcome})
+    looks.finish(store, begun(store), seen=seen)
+    looks.try_out(store, "local", look, declared(), ANYWHERE)
+    looks.finish(store, begun(store), tried={"outcome": outcome})
     return look
 
 
 def create(store: Store, look: ids.LookId, name: str = "mine", schedule: str = "") -> ids.DatasetId:
-    return asking.create(store, "local", look, name, schedule, targets=ANYWHERE, zone="UTC")
+    return looks.create(store, "local", look, name, schedule, targets=ANYWHERE, zone="UTC")
 
 
 def test_an_owner_has_one_at_a_time_and_a_second_click_leads_to_it(store: Store) -> None:
@@ -77,7 +75,7 @@ def test_an_owner_has_one_at_a_time_and_a_second_click_leads_to_it(store: Store)
     with pytest.raises(LookInProgress):
         ask(store, OTHER)
     ask(store, OTHER, "bob")
-    asking.stop(store, "local", look)
+    looks.stop(store, "local", look)
     assert ask(store, OTHER) != look
 
 
@@ -85,18 +83,18 @@ def test_of_an_owner_only_the_newest_are_kept(store: Store) -> None:
     every = []
     for number in range(23):
         every.append(ask(store, LookWish(f"https://shop.example/{number}")))
-        asking.stop(store, "local", every[-1])
-    assert [look.id for look in asking.kept(store, "local")] == every[:-21:-1]
+        looks.stop(store, "local", every[-1])
+    assert [look.id for look in looks.kept(store, "local")] == every[:-21:-1]
 
 
 @pytest.mark.parametrize(
     "act",
     [
-        lambda store, look: asking.show(store, "bob", look),
-        lambda store, look: asking.stop(store, "bob", look),
-        lambda store, look: asking.ask_again(store, "bob", look, OTHER, ANYWHERE),
-        lambda store, look: asking.try_out(store, "bob", look, declared(), ANYWHERE),
-        lambda store, look: asking.create(
+        lambda store, look: looks.show(store, "bob", look),
+        lambda store, look: looks.stop(store, "bob", look),
+        lambda store, look: looks.ask_again(store, "bob", look, OTHER, ANYWHERE),
+        lambda store, look: looks.try_out(store, "bob", look, declared(), ANYWHERE),
+        lambda store, look: looks.create(
             store, "bob", look, "his", "", targets=ANYWHERE, zone="UTC"
         ),
     ],
@@ -109,7 +107,7 @@ def test_a_look_of_alice_is_not_there_for_bob(
     look = tried(store)
     with pytest.raises(NotFound):
         act(store, look)
-    assert asking.kept(store, "bob") == []
+    assert looks.kept(store, "bob") == []
     assert show(store, look).tried == {"outcome": "accept"}
 
 
@@ -129,7 +127,7 @@ def test_a_look_of_alice_is_not_there_for_bob(
 def test_what_no_dataset_may_read_is_refused_at_once(store: Store, wish: LookWish) -> None:
     with pytest.raises(Invalid):
         ask(store, wish)
-    assert executing.begin(store) is None
+    assert looks.begin(store) is None
 
 
 def test_one_that_is_lost_is_taken_up_again_and_told_as_lost_after_the_third_time(
@@ -137,35 +135,35 @@ def test_one_that_is_lost_is_taken_up_again_and_told_as_lost_after_the_third_tim
 ) -> None:
     look = ask(store)
     first = begun(store)
-    executing.take_back(store)
+    looks.take_back(store)
     assert show(store, look).status == "running"  # its process lives
     for _ in range(2):
         lapse(store)
-        executing.take_back(store)
+        looks.take_back(store)
         assert show(store, look).status == "queued"
         begun(store)
     with pytest.raises(LostLease):
-        executing.finish(store, first, error="late")
+        looks.finish(store, first, error="late")
     lapse(store)
-    executing.take_back(store)
+    looks.take_back(store)
     lost = show(store, look)
     assert (lost.status, lost.attempt) == ("over", 3)
-    assert lost.error == executing.LOST.format(attempts=3)
-    assert executing.begin(store) is None
+    assert lost.error == looks.LOST.format(attempts=3)
+    assert looks.begin(store) is None
 
 
 def test_one_whose_process_dies_is_queued_again_by_its_worker(store: Store) -> None:
     look = ask(store)
     for _ in range(3):
         assert show(store, look).status == "queued"
-        executing.lose(store, begun(store))
-    assert show(store, look).error == executing.LOST.format(attempts=3)
+        looks.lose(store, begun(store))
+    assert show(store, look).error == looks.LOST.format(attempts=3)
 
 
 def test_one_that_is_given_back_has_used_no_attempt(store: Store) -> None:
     look = ask(store)
     for _ in range(5):
-        executing.give_back(store, begun(store))
+        looks.give_back(store, begun(store))
     assert (show(store, look).status, show(store, look).attempt) == ("queued", 0)
 
 
@@ -174,27 +172,27 @@ def test_one_that_is_stopped_writes_nothing_more_even_if_it_is_asked_for_again(
 ) -> None:
     look = ask(store)
     attempt = begun(store)
-    executing.renew(store, attempt, "It reads.")
+    looks.renew(store, attempt, "It reads.")
     assert show(store, look).far == "It reads."
-    assert executing.is_wanted(store, attempt)
-    asking.stop(store, "local", look)
-    assert show(store, look).error == asking.STOPPED
-    asking.ask_again(store, "local", look, OTHER, ANYWHERE)
+    assert looks.is_wanted(store, attempt)
+    looks.stop(store, "local", look)
+    assert show(store, look).error == looks.STOPPED
+    looks.ask_again(store, "local", look, OTHER, ANYWHERE)
     begun(store)
-    assert not executing.is_wanted(store, attempt)
+    assert not looks.is_wanted(store, attempt)
     with pytest.raises(LostLease):
-        executing.renew(store, attempt, None)
+        looks.renew(store, attempt, None)
     with pytest.raises(LostLease):
-        executing.finish(store, attempt, seen=PageLook())
+        looks.finish(store, attempt, seen=PageLook())
     assert show(store, look).wish == OTHER
 
 
 def test_a_trial_keeps_what_was_seen_and_another_look_does_not(store: Store) -> None:
     look = tried(store)
     assert show(store, look).seen is not None
-    asking.ask_again(store, "local", look, OTHER, ANYWHERE)
+    looks.ask_again(store, "local", look, OTHER, ANYWHERE)
     # A second click changes nothing of what is queued.
-    asking.ask_again(store, "local", look, WISH, ANYWHERE)
+    looks.ask_again(store, "local", look, WISH, ANYWHERE)
     again = show(store, look)
     assert (again.wish, again.seen, again.chosen, again.tried) == (OTHER, None, None, None)
 
@@ -209,9 +207,9 @@ def test_a_dataset_is_made_once_with_its_schedule_and_its_first_run(store: Store
     assert made["lastRun"]["status"] == "queued"
     over = show(store, look)
     assert (over.seen, over.chosen, over.tried, over.dataset) == (None, None, None, dataset)
-    assert asking.kept(store, "local") == []
+    assert looks.kept(store, "local") == []
     with pytest.raises(NotFound):
-        asking.ask_again(store, "local", look, WISH, ANYWHERE)
+        looks.ask_again(store, "local", look, WISH, ANYWHERE)
     assert check_store(store).problems == []
 
 
@@ -261,10 +259,10 @@ def test_what_a_run_would_not_accept_makes_no_dataset(store: Store, outcome: str
 
 def test_what_was_not_tried_makes_no_dataset(store: Store) -> None:
     look = ask(store)
-    executing.finish(store, begun(store), seen=PageLook(declaration=declared()))
+    looks.finish(store, begun(store), seen=PageLook(declaration=declared()))
     with pytest.raises(Conflict):
         create(store, look)
-    asking.try_out(store, "local", look, declared(), ANYWHERE)
+    looks.try_out(store, "local", look, declared(), ANYWHERE)
     with pytest.raises(Conflict):
         create(store, look)
 
@@ -277,7 +275,7 @@ def test_a_look_is_gone_after_a_day(store: Store, step: Clock) -> None:
     for look in ids_of:
         with pytest.raises(NotFound):
             show(store, look)
-    assert asking.kept(store, "local") == []
+    assert looks.kept(store, "local") == []
     assert forget_old(store)["looks"] == 2
     assert rows_of(store) == []
 

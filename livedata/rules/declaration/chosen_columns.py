@@ -78,6 +78,7 @@ def _names(columns: Iterable[Mapping[str, Any]], titles: Mapping[str, str]) -> d
             names[column["name"]] = column["name"]
         else:
             anew.append(column["name"])
+    # Those that keep their names first: a new one gives way to them, and not the other way round.
     for name in anew:
         names[name] = _unlike(_plain(titles[name]) or name, names.values())
     return names
@@ -87,6 +88,7 @@ def _plain(title: str) -> str:
     """A title as a name for programs; empty if nothing is left of it."""
     if _NAME.fullmatch(title):
         return title
+    # Letters lose their accents; other scripts leave nothing, and the column its name of before.
     letters = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "_", letters).lstrip("0123456789_")
     return words[:_LONGEST_NAME].strip("_")
@@ -120,6 +122,7 @@ def _field(
     field: Mapping[str, Any], names: Mapping[str, str], key: Sequence[str]
 ) -> dict[str, Any]:
     declared = {**field, "name": names[field["name"]]}
+    # A record without its key fails the identity Check: so it is told of the cell.
     if field["name"] in key:
         declared["required"] = True
     return declared

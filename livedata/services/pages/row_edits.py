@@ -96,6 +96,7 @@ def _planned(row: RowDetail, name: RowName, asked: ColumnEdit | None) -> RowPlan
         return RowPlan(row["id"], name, revision, None, None, changes=False)
     field = asked.column["id"]
     before, covered = row["data"].get(field), row["overrides"].get(field)
+    # To pin a value that stands there already would write a revision that nobody sees.
     if not asked.resets:
         changes = _differ(before, asked.value)
         return RowPlan(row["id"], name, revision, before, asked.value, changes)
@@ -141,6 +142,7 @@ def _undone(
     field, revision = column["id"], change["id"]
     before: Mapping[str, Scalar] = change["before"] or {}
     overrides: CellOverrides = change.get("beforeOverrides", {})
+    # A cell without a hand edit before gets the source's value of today, not that of then.
     follows = column["ownership"] == "collected" and field not in overrides
     return RowPlan(
         *(change["rowId"], name, revision, change["data"].get(field), before.get(field)),

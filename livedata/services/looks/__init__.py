@@ -1,1 +1,0 @@
-"""Looks at pages: who asks for one and makes a dataset of it, and who executes it."""
