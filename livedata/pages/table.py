@@ -328,9 +328,9 @@ def _row(
 
 def _box(line: Line) -> str:
     """What chooses a row; its form stands above the table."""
-    label = escape(f"Choose {line.alias or line}")
-    names = f'name="row" value="{line.id}" aria-label="{label}"'
-    return f'<input type="checkbox" form="chosen" {names}> '
+    told = f'<span class="unseen">Choose {escape(line.alias or str(line))}</span>'
+    box = f'<input type="checkbox" form="chosen" name="row" value="{line.id}">'
+    return f"<label>{box}{told}</label> "
 
 
 def _of_name(line: Line, named_by: Column | None, marks: Mapping[str, str]) -> str:
