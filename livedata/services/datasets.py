@@ -29,7 +29,7 @@ from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
-from livedata.store.datasets import DatasetRef
+from livedata.store.datasets import DatasetRef, LockedDataset
 
 
 def create(
@@ -88,12 +88,12 @@ def update(
         raise Invalid("The update is empty: give at least one property.")
     try:
         with store.writing() as writer:
-            dataset_store.lock_dataset(writer, dataset, owner)
+            locked = dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
             if as_read is not None and _updated(as_read) != _updated(current):
                 raise ChangedMeanwhile
             if wanted is not None:
-                change(writer, owner, dataset, wanted, zone)
+                change(writer, owner, locked, wanted, zone)
             if label_column is not None:
                 _choose_label(writer, owner, dataset, label_column)
             return dataset_store.get(writer, owner, dataset)
@@ -102,17 +102,16 @@ def update(
 
 
 def change(
-    writer: Writer, owner: OwnerName, dataset: DatasetId, wanted: UpdateDataset, zone: str
+    writer: Writer, owner: OwnerName, locked: LockedDataset, wanted: UpdateDataset, zone: str
 ) -> None:
-    """Change what is given of a dataset, in a transaction that goes on.
+    """Change what is given of a dataset, in the transaction that has locked it.
 
-    Raises NotFound, Invalid, SchemaVersionConflict, and AlreadyThere for a name that is taken.
+    Raises Invalid, SchemaVersionConflict, and AlreadyThere for a name that is taken.
     """
-    locked = dataset_store.lock_dataset(writer, dataset, owner)
-    current = dataset_store.get(writer, owner, dataset)
+    current = dataset_store.get(writer, owner, locked.id)
     values = _values(writer, locked.ref, current, wanted, zone)
     if values:
-        dataset_store.change(writer, dataset, **values, updated_at=_later(current))
+        dataset_store.change(writer, locked.id, **values, updated_at=_later(current))
 
 
 def revise(

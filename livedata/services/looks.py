@@ -24,6 +24,7 @@ from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store import looks
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.store import Database, Store
+from livedata.store.datasets import lock_dataset
 from livedata.store.looks import StoredLook
 
 ACCEPTED: Final = "accept"
@@ -141,7 +142,7 @@ def _make(
     dataset = datasets.add(writer, owner, declared)
     if schedule:
         wanted = read(UpdateDataset, {"schedule": schedule, "status": "active"})
-        datasets.change(writer, owner, dataset, wanted, zone)
+        datasets.change(writer, owner, lock_dataset(writer, dataset, owner), wanted, zone)
     runs.enqueue_first(writer, owner, dataset)
     looks.become(writer, look.id, dataset)
     return dataset
