@@ -246,11 +246,13 @@ def test_the_house_keeps_one_meaning_for_a_name_and_arrows_that_run_one_way(
     assert list(places(ROOT)) == []
 
 
+@pytest.mark.slow
 def test_the_places_of_a_figure_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--list", "function, max"])
     assert capsys.readouterr().out.startswith(("livedata/", "spiders/"))
 
 
+@pytest.mark.slow
 def test_a_figure_that_there_is_not_is_refused_with_those_that_have_places(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.extraction.lists.breakages import CHANGES, LEAST_MENDED, every_breakage
 
 
+@pytest.mark.slow
 def test_four_of_five_recipes_are_mended_so_that_nearly_all_rows_are_read_again() -> None:
     breakages = every_breakage()
     lost = [(each.page, each.change) for each in breakages if not each.mended]

@@ -133,6 +133,7 @@ def test_who_names_a_text_of_a_menu_gets_the_menu() -> None:
     assert lists.seen[0].count == 48
 
 
+@pytest.mark.slow
 def test_real_pages_without_a_list_are_told_and_hardly_any_other() -> None:
     told = [(bool(gold.records), find_lists(gold.page).has_list) for gold in every_page()]
     without = [has_list for records, has_list in told if not records]
