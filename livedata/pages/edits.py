@@ -16,6 +16,7 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import BadRequest, Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, RowId
 from livedata.pages.answers import page, sentences
+from livedata.pages.typed import request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.services import queries, rows
@@ -102,7 +103,7 @@ def save(dataset: str) -> Response:
     # What is told first shows the rows as they are now; what is saved are those that were shown.
     if "confirm" not in request.form:
         return _form(shown, plans, form, asked)
-    request_id = _request_id(request.form.get("request", ""))
+    request_id = request_id_of(request.form)
     # Who clicks twice is led to what the first click has saved.
     if done(store, owner, raw, wanted, request_id) is None:
         changing = [plan for plan in plans if plan.changes]
@@ -184,8 +185,3 @@ def _rows(given: Sequence[str]) -> list[RowId]:
         return [RowId(ids.raw_id(row)) for row in dict.fromkeys(given)]
     except ValueError as error:
         raise BadRequest("This dataset has no such row: choose the rows again.") from error
-
-
-def _request_id(given: str) -> str:
-    """The id of a form; a new one if it is none that a store can keep."""
-    return (given if given.isprintable() else "")[:100] or make_token()

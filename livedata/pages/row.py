@@ -38,6 +38,7 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.filters import cut
 from livedata.pages.markup.plot import plot
+from livedata.pages.typed import request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.rules.changes.edits import parse_value
@@ -190,7 +191,7 @@ def edit(dataset: str, row: str) -> Response:
     try:
         values = _values(typed, columns)
         if typed.fields:
-            form_id = _request_id(request.form.get("request", ""))
+            form_id = request_id_of(request.form)
             wanted = RowEdit(revision, form_id, values or None, typed.resets or None)
             rows.edit(store, owner, raw, raw_row, wanted, g.caller.key)
     except (RevisionConflict, RequestIdReused):
@@ -240,8 +241,3 @@ def _says(value: Scalar) -> str:
     if value is None:
         return "is empty"
     return f"says “{cut(value)}”" if isinstance(value, str) else f"says {words(value)}"
-
-
-def _request_id(given: str) -> str:
-    """The id of a form; a new one if it is none that a store can keep."""
-    return (given if given.isprintable() else "")[:128] or make_token()

@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response
 
 from livedata.model.errors import ChangedMeanwhile
 from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.sessions import make_token
 
 SHOWN: Final = "was-"
 """How the name of what a form showed in a field begins."""
@@ -71,6 +72,12 @@ def typed_fields(
 def _sent(text: str, is_long: bool) -> str:
     """A text as a browser sends it back: of a field of one line without line ends."""
     return as_sent(text) if is_long else as_sent(text).replace("\n", "")
+
+
+def request_id_of(form: Mapping[str, str]) -> str:
+    """The id of a form that saves once; a new one if it is none that a store can keep."""
+    given = form.get("request", "")
+    return (given if given.isprintable() else "")[:128] or make_token()
 
 
 def now_says(text: str) -> str:

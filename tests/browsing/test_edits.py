@@ -153,6 +153,13 @@ def test_who_clicks_twice_edits_and_undoes_once(shop: Shop) -> None:
     assert shop.head() == head + 6
 
 
+def test_an_edit_is_undone_and_done_again_as_often_as_one_likes(shop: Shop) -> None:
+    page = shop.confirm(shop.ask("price", "set", "7", shop.ids[:1])).location
+    for turn in range(30):
+        assert shop.cells("price")[0] == (10 if turn % 2 else 7)
+        page = shop.undo(shop.alice.get(page)).location
+
+
 def test_if_a_row_has_changed_meanwhile_nothing_is_saved_and_it_is_told_anew(shop: Shop) -> None:
     asked = shop.ask("price", "set", "7")
     shop.confirm(shop.ask("note", "set", "other", shop.ids[1:2]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Final
 
 from msgspec import Struct
@@ -10,11 +11,13 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, OwnerName, RevisionId, RowId
-from livedata.model.row import CellOverrides, Change, RowDetail, RowEdit, Scalar
+from livedata.model.row import CellOverrides, Change, RowEdit, Scalar
 from livedata.model.row_name import RowName
+from livedata.rules.changes.compare import CurrentRow
 from livedata.services.pages.table import ON_A_PAGE
 from livedata.store import datasets, feed, rows
 from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.shown_rows import names
@@ -36,7 +39,7 @@ class ColumnEdit(Struct, frozen=True):
 class RowPlan(Struct, frozen=True):
     """A row of several: what its cell says now, and what it would say; if it changes, by an edit.
 
-    `overridden` tells whether the cell was edited by hand before.
+    One that `resets` is given back to the source.
     """
 
     id: str
@@ -79,30 +82,30 @@ def planned(
     """
     with db.reading() as reader:
         ref = datasets.ref(reader, owner, dataset)
-        called = names(reader, ref.fields, [ids.format_uuid(row) for row in wanted])
-        return [_planned(row, called[row["id"]], asked) for row in _details(reader, ref, wanted)]
+        name = ref.fields.namer
+        return [
+            _planned(row, name(row.key, row.cells.values), ref.fields, asked)
+            for row in _current(reader, ref, wanted)
+        ]
 
 
-def _details(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterator[RowDetail]:
-    for row in wanted:
-        detail = rows.detail(reader, ref.id, ref.fields, row)
-        if detail is not None:
-            yield detail
+def _current(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterator[CurrentRow]:
+    each = (rows.current_one(reader, ref.id, row) for row in wanted)
+    return (row for row in each if row is not None)
 
 
-def _planned(row: RowDetail, name: RowName, asked: ColumnEdit | None) -> RowPlan:
-    revision = row["revisionId"] or ""
+def _planned(row: CurrentRow, name: RowName, fields: Fields, asked: ColumnEdit | None) -> RowPlan:
+    row_id, revision = ids.format_uuid(row.id), ids.format_uuid(row.revision_id)
     if asked is None:
-        return RowPlan(row["id"], name, revision, None, None, changes=False)
-    field = asked.column["id"]
-    before, covered = row["data"].get(field), row["overrides"].get(field)
+        return RowPlan(row_id, name, revision, None, None, changes=False)
+    position = fields.positions[asked.column["id"]]
+    before, source = row.cells.value(position), row.cells.source(position)
     # To pin a value that stands there already would write a revision that nobody sees.
     if not asked.resets:
         changes = _differ(before, asked.value)
-        return RowPlan(row["id"], name, revision, before, asked.value, changes)
-    after = before if covered is None else covered["value"]
-    changes = covered is not None
-    return RowPlan(row["id"], name, revision, before, after, changes, resets=True)
+        return RowPlan(row_id, name, revision, before, asked.value, changes)
+    changes = position in row.cells.overrides
+    return RowPlan(row_id, name, revision, before, source[0], changes, resets=True)
 
 
 def done(
@@ -119,9 +122,11 @@ def done(
         if not changes:
             return None
         column = ref.fields.columns[changes[0]["changedFieldIds"][0]]
-        current = {row["id"]: row["revisionId"] for row in _details(reader, ref, wanted)}
+        current = {row.revision_id for row in _current(reader, ref, wanted)}
         undone = [_undone(each, called[each["rowId"]], column, current) for each in changes]
-    return DoneEdit(column, undone, f"{_UNDO}{request_id}"[:128])
+    # A digest, so that an edit which is undone and done again for long has ids of one length.
+    undo = f"{_UNDO}{sha256(request_id.encode()).hexdigest()}"
+    return DoneEdit(column, undone, undo)
 
 
 def _changes(
@@ -136,7 +141,7 @@ def _changes(
 
 
 def _undone(
-    change: Change, name: RowName, column: Column, current: Mapping[str, str | None]
+    change: Change, name: RowName, column: Column, current: Collection[RevisionId]
 ) -> RowPlan:
     """What undoes a change: `after` is what stood there before."""
     field, revision = column["id"], change["id"]
@@ -146,7 +151,7 @@ def _undone(
     follows = column["ownership"] == "collected" and field not in overrides
     return RowPlan(
         *(change["rowId"], name, revision, change["data"].get(field), before.get(field)),
-        changes=current.get(change["rowId"]) == revision,
+        changes=ids.raw_id(revision) in current,
         resets=follows,
     )
 
