@@ -7,11 +7,9 @@ The process ends with who asked, whose end is that of stdin.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from threading import Thread
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -23,7 +21,7 @@ from livedata.model.problem import Remedy
 from livedata.model.requests import CreateDataset
 from spiders.cli.fetched_page import fetch_lists
 from spiders.cli.init_report import found_json, nothing_json
-from spiders.cli.looking import is_read, name_of, proposal_of
+from spiders.cli.looking import end_with_stdin, is_read, name_of, proposal_of
 from spiders.cli.no_list import no_list, no_such_list, unread
 from spiders.cli.proving import Prover
 from spiders.cli.trial import trial_recipe, try_out
@@ -46,19 +44,12 @@ class Look(msgspec.Struct, frozen=True):
 def main() -> None:
     """Answer the one question of this process."""
     asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=dict[str, msgspec.Raw])
-    # A read of a website hears no signal of a pipe: the end of stdin is one that always comes.
-    Thread(target=_end_with, args=(sys.stdin.buffer,), daemon=True).start()
+    end_with_stdin()
     with crawl_engine() as engine:
         answer = _answered(engine, asked)
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     sys.stdout.buffer.flush()
     end_process(0, engine)
-
-
-def _end_with(stdin: BinaryIO) -> None:
-    """End at once when nobody waits for the answer any more."""
-    stdin.read()
-    os._exit(1)
 
 
 def _answered(engine: CrawlEngine, asked: Mapping[str, msgspec.Raw]) -> Answer:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from threading import Thread
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,6 +20,20 @@ _NUMBERING: Final = re.compile(r"(?:[A-Z]\.)?(?:\d+\.)+(?:\d+)?\s+")
 _WORDS: Final = re.compile(r"\w+")
 _ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
 """What stands between the title of a page and the name of its site."""
+
+
+def end_with_stdin() -> None:
+    """Let this process end at once when nobody waits for its answer any more.
+
+    What it is asked stands in a line of stdin; its end says that who asked is gone.
+    """
+
+    def end() -> None:
+        sys.stdin.buffer.read()
+        os._exit(1)
+
+    # A thread: to find the lists of a page takes seconds, in which no event loop has its turn.
+    Thread(target=end, name="stdin", daemon=True).start()
 
 
 def is_read(lists: Lists, *, is_named: bool) -> bool:

@@ -7,8 +7,6 @@ with its stdin, so that it does not outlive the worker.
 
 from __future__ import annotations
 
-import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from typing import Final
@@ -30,7 +28,7 @@ from livedata.model.row import Scalar
 from livedata.rules.network.targets import url_problem
 from spiders.cli.fetched_page import FetchedPage, fetch_lists
 from spiders.cli.init_report import begins, doubts, first_rows, why_not_ready
-from spiders.cli.looking import is_read, name_of, proposal_of
+from spiders.cli.looking import end_with_stdin, is_read, name_of, proposal_of
 from spiders.cli.no_list import no_list, unread
 from spiders.cli.proving import Proposed, Prover, rows_of
 from spiders.cli.trial import trial_recipe, try_out
@@ -50,22 +48,16 @@ _LONGEST_CELL: Final = 300
 def main() -> None:
     """Do the task that stands on stdin."""
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=LookTask)
+    end_with_stdin()
     fetching = fetch_config(config.load())
     with crawl_engine() as engine:
-        engine.loop.add_reader(sys.stdin.fileno(), _end_with_stdin)
         if task.declaration is None:
             answer = LookAnswer(seen=engine.run(_look(engine, fetching, task.wish)))
         else:
             declared = read(CreateDataset, dict(task.declaration))
             answer = LookAnswer(tried=engine.run(_try(engine, fetching, declared)))
-        engine.loop.remove_reader(sys.stdin.fileno())
         _write(answer)
     end_process(0, engine)
-
-
-def _end_with_stdin() -> None:
-    # Nothing more stands there; its end means that the worker is gone.
-    os._exit(1)
 
 
 def _write(answer: LookAnswer) -> None:
@@ -95,7 +87,6 @@ async def _look(engine: CrawlEngine, fetching: FetchConfig, wish: LookWish) -> P
     proposal = proposal_of(lists, number, wish.url, BROWSER)
     if isinstance(proposal, str):
         return PageLook(listed, number, error=proposal)
-    await asyncio.sleep(0)  # the end of stdin has its turn
     name = name_of(lists, wish.url)
     prover = Prover(engine, fetching, wish.url, wish.render, name)
     return _proved(lists, listed, number, await prover.prove(proposal))
