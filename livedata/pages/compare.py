@@ -21,7 +21,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.moments import RowDiff, TableDiff, diff
 from livedata.services.notices.gathering import KINDS
-from livedata.services.pages.history import earlier_runs
+from livedata.services.pages.history import last_ends
 
 LOOKED_AT: Final = 5_000
 """The rows of so many last changes are looked at."""
@@ -116,8 +116,8 @@ def _as_json(compared: Compared | None) -> Mapping[str, object]:
 def _offered(dataset: DatasetId) -> list[str]:
     """The moments at which the last Runs that were accepted left the table."""
     # Between two accepted Runs the source has changed nothing.
-    runs = earlier_runs(g.db, g.caller.owner, dataset, _OFFERED)
-    return [end.at for _, end in runs if end.status == "succeeded"]
+    (ends,) = last_ends(g.db, g.caller.owner, [dataset], _OFFERED)
+    return [end.at for end in ends if end.status == "succeeded"]
 
 
 def _days_ago(days: int, zone: str) -> str:

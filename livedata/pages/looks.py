@@ -19,6 +19,7 @@ from livedata.model.look import LONGEST_ADDRESS, LONGEST_LIKE, LookWish, PageLoo
 from livedata.model.recipe import Render
 from livedata.model.row import Scalar
 from livedata.pages.answers import page, sentences
+from livedata.pages.settings import COMMON, OTHER
 from livedata.pages.visits import context
 from livedata.rules.declaration.chosen_columns import ChosenColumn, choose, title_of
 from livedata.rules.declaration.cron import in_words
@@ -27,10 +28,6 @@ from livedata.services.looks import ACCEPTED
 from livedata.services.pages.row_form import as_sent
 from livedata.store.looks import StoredLook
 
-SCHEDULES: Final = ("0 * * * *", "0 */6 * * *", "0 6 * * *", "0 6 * * 1", "0 6 1 * *")
-"""The schedules that are offered in words."""
-OWN: Final = "own"
-"""Stands for a schedule that a person writes."""
 PATIENCE: Final = 20.0
 """After so many seconds without a worker it is told what may be missing."""
 KEEP, TITLE = "keep-", "title-"
@@ -144,7 +141,7 @@ def show(look: str, refusal: str = "", status: int = 200) -> Response:
         keys=_keys(shown),
         outcome=None if shown.is_open else _outcome(shown),
         name=request.form.get("name") or _name(shown),
-        schedules=[(cron, in_words(cron)) for cron in SCHEDULES],
+        schedules=[(cron, in_words(cron)) for cron in COMMON],
         given=request.form,
         zone=context().zone,
         longest_like=LONGEST_LIKE,
@@ -205,7 +202,7 @@ def create(look: str) -> Response:
     """Make a table of what was tried, and run it."""
     given, owner, store = request.form, g.caller.owner, context().store
     schedule = given.get("schedule", "")
-    cron = " ".join(given.get("cron", "").split()) if schedule == OWN else schedule
+    cron = " ".join(given.get("cron", "").split()) if schedule == OTHER else schedule
     name = " ".join(as_sent(given.get("name", "")).split())
     shared = context()
     try:

@@ -33,7 +33,9 @@ from livedata.services import datasets, feed, queries, rows, shares
 from livedata.services.fires import TOLD, timetable
 from livedata.store.database.store import Database
 
-COMMON: Final = ("0 * * * *", "0 */6 * * *", "0 6 * * *", "0 6 * * mon-fri", "0 6 * * mon")
+COMMON: Final = (
+    *("0 * * * *", "0 */6 * * *", "0 6 * * *", "0 6 * * mon-fri", "0 6 * * mon", "0 6 1 * *"),
+)
 """The schedules that are offered in words; any other is typed."""
 OTHER: Final = "other"
 PROPERTIES: Final = ("name", "question", "status", "schedule")

@@ -93,7 +93,7 @@ def update(
             if as_read is not None and _updated(as_read) != _updated(current):
                 raise ChangedMeanwhile
             if wanted is not None:
-                change(writer, owner, locked, wanted, zone)
+                change(writer, locked, current, wanted, zone)
             if label_column is not None:
                 _choose_label(writer, owner, dataset, label_column)
             return dataset_store.get(writer, owner, dataset)
@@ -102,13 +102,12 @@ def update(
 
 
 def change(
-    writer: Writer, owner: OwnerName, locked: LockedDataset, wanted: UpdateDataset, zone: str
+    writer: Writer, locked: LockedDataset, current: Dataset, wanted: UpdateDataset, zone: str
 ) -> None:
-    """Change what is given of a dataset, in the transaction that has locked it.
+    """Change what is given of a dataset as it is, in the transaction that has locked it.
 
     Raises Invalid, SchemaVersionConflict, and AlreadyThere for a name that is taken.
     """
-    current = dataset_store.get(writer, owner, locked.id)
     values = _values(writer, locked.ref, current, wanted, zone)
     if values:
         dataset_store.change(writer, locked.id, **values, updated_at=_later(current))

@@ -24,7 +24,7 @@ from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store import looks
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.store import Database, Store
-from livedata.store.datasets import lock_dataset
+from livedata.store.datasets import get, lock_dataset
 from livedata.store.looks import StoredLook
 
 ACCEPTED: Final = "accept"
@@ -52,7 +52,8 @@ def ask(store: Store, owner: OwnerName, wish: LookWish, targets: TargetPolicy) -
         with store.writing() as writer:
             return looks.add(writer, owner, wish, writer.now())
     except AlreadyThere:
-        same = next((each for each in kept(store, owner) if each.is_open), None)
+        with store.reading() as reader:
+            same = looks.open_of(reader, owner)
         if same is None or same.wish != wish:
             raise LookInProgress(_ONE_AT_A_TIME) from None
         return same.id
@@ -142,7 +143,8 @@ def _make(
     dataset = datasets.add(writer, owner, declared)
     if schedule:
         wanted = read(UpdateDataset, {"schedule": schedule, "status": "active"})
-        datasets.change(writer, owner, lock_dataset(writer, dataset, owner), wanted, zone)
+        locked = lock_dataset(writer, dataset, owner)
+        datasets.change(writer, locked, get(writer, owner, dataset), wanted, zone)
     runs.enqueue_first(writer, owner, dataset)
     looks.become(writer, look.id, dataset)
     return dataset

@@ -138,6 +138,8 @@ class _Window(Struct, frozen=True):
     dataset: DatasetRef
     first: int
     last: int
+    seen: int
+    """The last one that was seen; what was seen before the period is not told."""
 
     @property
     def length(self) -> int:
@@ -223,7 +225,10 @@ class _NewsReader:
         until, last = self._period.until, heads
         if until is not None:
             last = feed.last_before_of(self._reader, heads, until)
-        return [_Window(refs[key], first[key], last[key]) for key in keys]
+        seen = first
+        if self._period.seen is not None:
+            seen = feed.last_before_of(self._reader, heads, self._period.seen)
+        return [_Window(refs[key], first[key], last[key], seen[key]) for key in keys]
 
     def news(
         self, window: _Window, looked_at: int | None = None, most: int | None = None
@@ -269,11 +274,9 @@ class _NewsReader:
 
     def _unseen(self, window: _Window, rows: Collection[RowId]) -> Collection[RowId]:
         """Those of these rows that changed after all was seen."""
-        seen = self._period.seen
-        if seen is None or not rows:
+        if self._period.seen is None or not rows:
             return ()
-        # What was seen may be older than the period, which tells nothing from before it.
-        first = max(window.first, feed.last_before(self._reader, window.dataset.id, seen))
+        first = max(window.first, window.seen)
         return moments.touched_of(self._reader, rows, first, window.last)
 
 

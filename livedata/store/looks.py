@@ -27,6 +27,7 @@ _COLUMNS: Final = (
     "lease_origin, asked_at, started_at, dataset_id"
 )
 _RUNS: Final = "status = 'running'"
+_OPEN: Final = "status IN ('queued', 'running')"
 _SELECT: Final = f"SELECT {_COLUMNS} FROM looks"  # noqa: S608  (our names)
 _MINE: Final = f"{_SELECT} WHERE id = :look AND owner = :owner"
 _CROWDED: Final = """
@@ -88,6 +89,12 @@ def kept(reader: Reader, owner: OwnerName) -> list[StoredLook]:
         since=reader.now() - KEPT_FOR,
     )
     return [_loaded(row) for row in rows]
+
+
+def open_of(reader: Reader, owner: OwnerName) -> StoredLook | None:
+    """The look of an owner that is queued or running."""
+    row = reader.row(f"{_SELECT} WHERE owner = :owner AND {_OPEN}", owner=owner)
+    return None if row is None else _loaded(row)
 
 
 def ask(
@@ -163,10 +170,8 @@ def renew(writer: Writer, look: LookId, fence: int, lease: Lease, far: str | Non
 
 def is_held(reader: Reader, look: LookId, fence: int) -> bool:
     """Whether a look is still of whoever has this fence."""
-    held = reader.row(
-        f"{_SELECT} WHERE id = :look AND fence = :fence AND {_RUNS}", look=look, fence=fence
-    )
-    return held is not None
+    held = f"SELECT 1 FROM looks WHERE id = :look AND fence = :fence AND {_RUNS}"  # noqa: S608
+    return reader.value(held, look=look, fence=fence) is not None
 
 
 def end(
