@@ -76,6 +76,7 @@ def _sent(text: str, is_long: bool) -> str:
 
 def request_id_of(form: Mapping[str, str]) -> str:
     """The id of a form that saves once; a new one if it is none that a store can keep."""
+    # A form of ours always has one; who sends another may send what no store can keep.
     given = form.get("request", "")
     return (given if given.isprintable() else "")[:128] or make_token()
 

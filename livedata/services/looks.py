@@ -143,6 +143,7 @@ def _make(
     dataset = datasets.add(writer, owner, declared)
     if schedule:
         wanted = read(UpdateDataset, {"schedule": schedule, "status": "active"})
+        # Nobody else knows of it yet; it is locked because an update expects that.
         locked = lock_dataset(writer, dataset, owner)
         datasets.change(writer, locked, get(writer, owner, dataset), wanted, zone)
     runs.enqueue_first(writer, owner, dataset)

@@ -225,6 +225,7 @@ class _NewsReader:
         until, last = self._period.until, heads
         if until is not None:
             last = feed.last_before_of(self._reader, heads, until)
+        # Of all datasets together, as the ends are: a search of its own has twenty looks.
         seen = first
         if self._period.seen is not None:
             seen = feed.last_before_of(self._reader, heads, self._period.seen)

@@ -93,6 +93,7 @@ def kept(reader: Reader, owner: OwnerName) -> list[StoredLook]:
 
 def open_of(reader: Reader, owner: OwnerName) -> StoredLook | None:
     """The look of an owner that is queued or running."""
+    # One at most, by a partial unique index: also if it was asked for longer ago than a day.
     row = reader.row(f"{_SELECT} WHERE owner = :owner AND {_OPEN}", owner=owner)
     return None if row is None else _loaded(row)
 

@@ -90,6 +90,7 @@ def planned(
 
 
 def _current(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterator[CurrentRow]:
+    # Without evidence and pages: what an edit changes needs the cells alone.
     each = (rows.current_one(reader, ref.id, row) for row in wanted)
     return (row for row in each if row is not None)
 
