@@ -9,7 +9,6 @@ PostgreSQL as long; with --folder the store is kept.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import sys
 import time
@@ -30,6 +29,8 @@ from benchmarks.past import A_TENTH, HOUR, START
 from benchmarks.serve import served
 from benchmarks.stage import STORE, argument_parser
 from livedata.model import ids
+from livedata.model.ids import OwnerName
+from livedata.pages.news import cookie_name
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
 from tests.databases import running_server
@@ -38,7 +39,7 @@ DATASETS: Final = 100
 """So many have the changes."""
 A_DAY: Final = 24
 PAGES: Final = ("/", "/changes")
-_COOKIE: Final = f"livedata-seen-{hashlib.sha256(OWNER.encode()).hexdigest()[:12]}"
+_COOKIE: Final = cookie_name(OwnerName(OWNER))
 
 
 def visits(changes: int) -> Mapping[str, int]:

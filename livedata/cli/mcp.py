@@ -182,14 +182,14 @@ def _narrowed(settings: Settings, sites: str | None, *, write: bool) -> str:
     if not write:
         raise click.UsageError("--sites narrows what --write may read: without it nothing is read.")
     # Imported late: most who start this command name no sites.
-    from livedata.rules.network.targets import entries
+    from livedata.rules.network.targets import entries, holds
 
     hosts = sorted(entries(sites, "--sites has"))
     # None would mean all: an empty variable of a script must not open what it was to narrow.
     if not hosts:
         raise click.UsageError("--sites names no host; give one such as shop.example.")
     if only := settings.targets.only:
-        outside = [host for host in hosts if not {host, host.rpartition(":")[0]} & only]
+        outside = [host for host in hosts if not holds(only, host)]
         if outside:
             raise click.UsageError(
                 f"--sites has {outside[0]}, which is none of the hosts that may be read: "

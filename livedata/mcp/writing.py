@@ -106,8 +106,7 @@ def create_dataset(access: DatasetAccess, *, declaration: Mapping[str, Any]) -> 
             store, access.owner, declared, targets(access), first_credits=first
         )
     with access.opened(created["name"]) as opened:
-        arguments = {"dataset": created["name"]}
-        return {**opened.about(), "try": [{"tool": "run_dataset", "arguments": arguments}]}
+        return opened.about()
 
 
 def run_dataset(access: DatasetAccess, *, dataset: str) -> Answer:

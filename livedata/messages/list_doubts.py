@@ -17,7 +17,6 @@ class Ways(Struct, frozen=True):
     """How a door is asked to look at a page once more, as it stands in a sentence."""
 
     list: str
-    like: str
     without_like: str
     columns: str
     browser: str
@@ -29,7 +28,6 @@ class Ways(Struct, frozen=True):
 
 SHELL = Ways(
     list="--list ",
-    like="--like ",
     without_like="--like",
     columns="--columns keeps only the columns that it names",
     browser="--browser reads what scripts may add",
@@ -40,7 +38,6 @@ SHELL = Ways(
 """What is asked of the shell: options."""
 AGENTS = Ways(
     list="list=",
-    like="like=",
     without_like="like",
     columns="without it in columns and source.fields of the declaration it is not read",
     browser='with "render": "browser" in its source preview_source reads what scripts may add',
@@ -54,7 +51,6 @@ AGENTS = Ways(
 """What agents ask: arguments of `look_at_page`, and what stands in a declaration."""
 BROWSER = Ways(
     list="list ",
-    like="the text ",
     without_like="that text",
     columns="leave it out",
     browser="scripts may add one",

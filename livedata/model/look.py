@@ -75,8 +75,9 @@ class LookTask(Struct, frozen=True):
 
 
 class LookAnswer(Struct, frozen=True, omit_defaults=True):
-    """A line that this program writes: how far it is, or at last what it saw or tried."""
+    """A line that this program writes: how far it is, at last what it saw or tried, or why not."""
 
     far: str = ""
     seen: PageLook | None = None
     tried: Mapping[str, Any] | None = None
+    error: str | None = None

@@ -44,7 +44,7 @@ class BrowserVisit(Struct, frozen=True):
 
     def keep(self, answer: Response, owner: OwnerName) -> None:
         """Let the browser keep it."""
-        remember(answer, f"{self.since}.{self.looked}", seconds=YEAR, name=_name(owner))
+        remember(answer, f"{self.since}.{self.looked}", seconds=YEAR, name=cookie_name(owner))
 
 
 def visit_now(owner: OwnerName, now: Micros, zone: str) -> BrowserVisit:
@@ -74,7 +74,7 @@ def begin_of_day(day: date, zone: str) -> Micros:
 
 def _kept(owner: OwnerName, now: Micros) -> tuple[Micros, Micros] | None:
     """Since when the last visit of an owner by this browser told, and its last look."""
-    parts = request.cookies.get(_name(owner), "").split(".")
+    parts = request.cookies.get(cookie_name(owner), "").split(".")
     if len(parts) != 2 or not all(
         part.isascii() and part.isdigit() and len(part) < _DIGITS for part in parts
     ):
@@ -84,8 +84,9 @@ def _kept(owner: OwnerName, now: Micros) -> tuple[Micros, Micros] | None:
     return (since, looked) if since <= looked <= now else None
 
 
-def _name(owner: OwnerName) -> str:
-    """The name of the cookie: that of an owner may have characters which no cookie has."""
+def cookie_name(owner: OwnerName) -> str:
+    """The name of the cookie of an owner's last visit."""
+    # The name of an owner may have characters that no cookie has.
     return f"livedata-seen-{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
 
 

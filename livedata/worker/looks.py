@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 
 import msgspec
 
@@ -64,15 +64,13 @@ class LookWorker:
         self._environment = environment
         self._longest = longest
         self._stopping = Event()
-        self._threads = [
-            Thread(target=self._work, args=(number,), name="looks", daemon=True)
-            for number in range(AT_ONCE)
-        ]
+        self._places = Semaphore(AT_ONCE)
+        self._taking = Thread(target=self._take, name="looks", daemon=True)
+        self._executing: list[Thread] = []
 
     def start(self) -> None:
         """Start to take looks."""
-        for thread in self._threads:
-            thread.start()
+        self._taking.start()
 
     def begin_stop(self) -> None:
         """Give back what is executed, and wait for nothing."""
@@ -80,21 +78,23 @@ class LookWorker:
 
     def finish_stop(self, deadline: float) -> None:
         """Wait until all has been given back; `deadline` is of the monotonic clock."""
-        for thread in self._threads:
+        self._taking.join(max(0.0, deadline - time.monotonic()))
+        for thread in self._executing:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _work(self, number: int) -> None:
+    def _take(self) -> None:
+        # One thread for all: whether the store was written is known of one connection alone.
         next_release, empty_at = 0.0, None
         while not self._stopping.is_set():
             attempt = None
             try:
-                if number == 0 and time.monotonic() >= next_release:
+                if time.monotonic() >= next_release:
                     looks.take_back(self._store)
                     next_release = time.monotonic() + RELEASE
                 # Whoever has found nothing finds nothing until somebody writes.
                 writes = self._store.writes()
-                if writes is None or writes != empty_at:
-                    attempt = looks.begin(self._store)
+                if (writes is None or writes != empty_at) and self._places.acquire(blocking=False):
+                    attempt = self._begun()
                     empty_at = writes if attempt is None else None
             except (StoreUnavailable, Damaged):
                 pass  # crawl workers and schedules say so
@@ -103,7 +103,23 @@ class LookWorker:
             if attempt is None:
                 self._stopping.wait(POLL)
             else:
-                self._execute(attempt)
+                self._start(attempt)
+
+    def _begun(self) -> LookAttempt | None:
+        """The look that waits longest, begun; its place is given up if none waits."""
+        attempt = None
+        try:
+            attempt = looks.begin(self._store)
+        finally:
+            if attempt is None:
+                self._places.release()
+        return attempt
+
+    def _start(self, attempt: LookAttempt) -> None:
+        self._executing = [thread for thread in self._executing if thread.is_alive()]
+        thread = Thread(target=self._execute, args=(attempt,), name="look", daemon=True)
+        self._executing.append(thread)
+        thread.start()
 
     def _execute(self, attempt: LookAttempt) -> None:
         try:
@@ -114,9 +130,10 @@ class LookWorker:
         except (StoreUnavailable, Damaged) as error:
             log.warning("%s", error.message)
         except Exception:
-            # This thread must go on, or no look is taken any more; the lease runs out.
+            # Its lease runs out, and it is taken again.
             log.exception("a look failed")
-            self._stopping.wait(POLL)
+        finally:
+            self._places.release()
 
     def _follow(self, attempt: LookAttempt, process: LookProcess) -> None:
         """Tell how far a process is until it has ended, and what came of it. Raises LostLease."""
@@ -137,7 +154,8 @@ class LookWorker:
         if answer is None:
             looks.lose(self._store, attempt)
         else:
-            looks.finish(self._store, attempt, seen=answer.seen, tried=answer.tried)
+            seen, tried, error = answer.seen, answer.tried, answer.error
+            looks.finish(self._store, attempt, seen=seen, tried=tried, error=error)
 
 
 class Beat:
@@ -226,7 +244,7 @@ class LookProcess:
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             answer = msgspec.json.decode(line, type=LookAnswer)
             self.far = answer.far or self.far
-            if answer.seen is not None or answer.tried is not None:
+            if any(each is not None for each in (answer.seen, answer.tried, answer.error)):
                 self.answer = answer
 
     def end(self) -> None:

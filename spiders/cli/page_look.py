@@ -8,8 +8,8 @@ with its stdin, so that it does not outlive the worker.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ from livedata.messages import request
 from livedata.messages.list_doubts import BROWSER, doubt_sentence, key_reason
 from livedata.messages.templates import plural
 from livedata.messages.validation import read
+from livedata.model.errors import LivedataError
 from livedata.model.harvest import PageRead
 from livedata.model.look import ListOnPage, LookAnswer, LookTask, LookWish, PageLook, ProvenKey
 from livedata.model.requests import CreateDataset
@@ -43,21 +44,29 @@ PREVIEWED: Final = 4
 TRIED: Final = 2
 """So many pages of a declaration are read."""
 _LONGEST_CELL: Final = 300
+Proposals: TypeAlias = "Mapping[int, ProposedList | str]"
+"""What is proposed of lists, by their numbers from 1; or why nothing is."""
 
 
 def main() -> None:
     """Do the task that stands on stdin."""
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=LookTask)
     end_with_stdin()
-    fetching = fetch_config(config.load())
     with crawl_engine() as engine:
-        if task.declaration is None:
-            answer = LookAnswer(seen=engine.run(_look(engine, fetching, task.wish)))
-        else:
-            declared = read(CreateDataset, dict(task.declaration))
-            answer = LookAnswer(tried=engine.run(_try(engine, fetching, declared)))
-        _write(answer)
+        _write(_answered(engine, task))
     end_process(0, engine)
+
+
+def _answered(engine: CrawlEngine, task: LookTask) -> LookAnswer:
+    try:
+        fetching = fetch_config(config.load())
+        if task.declaration is None:
+            return LookAnswer(seen=engine.run(_look(engine, fetching, task.wish)))
+        declared = read(CreateDataset, dict(task.declaration))
+        return LookAnswer(tried=engine.run(_try(engine, fetching, declared)))
+    except LivedataError as error:
+        # The settings of a worker may differ from those of the server that was asked.
+        return LookAnswer(error=error.message)
 
 
 def _write(answer: LookAnswer) -> None:
@@ -80,11 +89,13 @@ async def _look(engine: CrawlEngine, fetching: FetchConfig, wish: LookWish) -> P
     lists = page.lists
     named = wish.number is not None or bool(wish.like)
     if lists is None or not is_read(lists, is_named=named):
-        return PageLook(_listed(lists) if lists else (), error=_why(page, wish))
+        return PageLook(
+            _listed(lists, _proposals(lists, wish.url)) if lists else (), error=_why(page, wish)
+        )
     number = min(wish.number or 1, len(lists.seen))
     _say(f"The page has {plural(len(lists.seen), 'list')}; list {number} is proved.")
-    listed = _listed(lists)
-    proposal = proposal_of(lists, number, wish.url, BROWSER)
+    proposals = _proposals(lists, wish.url, number)
+    listed, proposal = _listed(lists, proposals), proposals[number]
     if isinstance(proposal, str):
         return PageLook(listed, number, error=proposal)
     name = name_of(lists, wish.url)
@@ -100,20 +111,23 @@ def _why(page: FetchedPage, wish: LookWish) -> str:
     return no_list(wish.url, page.lists, like, rendered=wish.render == "browser", ways=BROWSER)
 
 
-def _listed(lists: Lists) -> list[ListOnPage]:
-    return [
-        _list(lists, number, seen.selector, seen.count)
-        for number, seen in enumerate(lists.seen[:MOST_LISTS], 1)
-    ]
+def _proposals(lists: Lists, url: str, *numbers: int) -> Proposals:
+    """What is proposed of the first lists, and of those with these numbers, each made once."""
+    first = range(1, min(PREVIEWED, len(lists.seen)) + 1)
+    return {each: proposal_of(lists, each, url, BROWSER) for each in {*first, *numbers}}
 
 
-def _list(lists: Lists, number: int, selector: str, records: int) -> ListOnPage:
-    """A list of a page, if it is one of the first with its first rows."""
-    proposal = proposal_of(lists, number, "", BROWSER) if number <= PREVIEWED else ""
-    told = ListOnPage(number, selector, records, begins(lists, number))
-    if isinstance(proposal, str):
-        return told
-    return msgspec.structs.replace(told, names=_names(proposal), rows=_rows(proposal))
+def _listed(lists: Lists, proposals: Proposals) -> list[ListOnPage]:
+    """The lists of a page, those of which something is proposed with their first rows."""
+    listed = []
+    for number, seen in enumerate(lists.seen[:MOST_LISTS], 1):
+        told = ListOnPage(number, seen.selector, seen.count, begins(lists, number))
+        proposal = proposals.get(number)
+        if isinstance(proposal, ProposedList):
+            names, rows = _names(proposal), _rows(proposal)
+            told = msgspec.structs.replace(told, names=names, rows=rows)
+        listed.append(told)
+    return listed
 
 
 def _names(proposal: ProposedList) -> list[str]:

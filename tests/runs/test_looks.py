@@ -262,3 +262,15 @@ def test_two_owners_do_not_wait_for_each_other(store: Store, site: Site) -> None
     with working(store):
         until(lambda: "/never" in site.paths)
         assert over(store, ask(store, site.at(PAGE))).seen is not None
+
+
+@pytest.mark.usefixtures("home")
+def test_what_a_worker_is_not_set_up_for_is_told_at_once(
+    store: Store, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = ask(store, site.at(PAGE))
+    monkeypatch.setenv("LIVEDATA_DELAY", "soon")
+    with working(store):
+        ended = over(store, look)
+    assert "LIVEDATA_DELAY" in str(ended.error)
+    assert ended.attempt == 1

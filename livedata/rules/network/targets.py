@@ -139,8 +139,8 @@ class TargetPolicy(Struct, frozen=True):
         """The same policy where none but the hosts of `only` may be read, if it names them."""
         if only is None or self.only is None:
             return TargetPolicy(self.allow, self.only if only is None else only)
-        both = {entry for entry in only if _holds(self.only, entry)}
-        return TargetPolicy(self.allow, frozenset(both | {e for e in self.only if _holds(only, e)}))
+        both = {entry for entry in only if holds(self.only, entry)}
+        return TargetPolicy(self.allow, frozenset(both | {e for e in self.only if holds(only, e)}))
 
 
 def entries(text: str, holder: str) -> frozenset[str]:
@@ -151,7 +151,7 @@ def entries(text: str, holder: str) -> frozenset[str]:
     return frozenset(_entry(part.strip(), holder) for part in text.split(",") if part.strip())
 
 
-def _holds(hosts: frozenset[str], entry: str) -> bool:
+def holds(hosts: frozenset[str], entry: str) -> bool:
     """Whether hosts hold all that an entry names: "host" holds "host:port"."""
     match = _ENTRY.fullmatch(entry)
     return entry in hosts or (match is not None and match[1] in hosts)
