@@ -1,4 +1,4 @@
-"""A look at a page for somebody who makes a table of it: what is wanted, what was seen there."""
+"""A look at a page for somebody who makes a table of it, or mends one: what was seen there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.recipe import Render
 from livedata.model.row import Scalar
 
@@ -68,10 +69,15 @@ class PageLook(Struct, frozen=True):
 
 
 class LookTask(Struct, frozen=True):
-    """What the program is to do that reads websites for looks: look, or try a declaration."""
+    """What the program is to do that reads websites for looks: look, or try a declaration.
+
+    With a `dataset` the declaration is the next one of that, which is looked for if there is none.
+    """
 
     wish: LookWish
     declaration: Mapping[str, Any] | None = None
+    owner: OwnerName | None = None
+    dataset: DatasetId | None = None
 
 
 class LookAnswer(Struct, frozen=True, omit_defaults=True):

@@ -80,7 +80,7 @@ def form(refusal: str = "", status: int = 200) -> Response:
         "new.html",
         data=lambda: {"data": [_as_json(look) for look in kept]},
         status=status,
-        kept=[(ids.format_uuid(look.id), look, _asked(look)) for look in kept],
+        kept=[(_path(look), look, _asked(look)) for look in kept],
         url=given.get("url", "")[:LONGEST_ADDRESS],
         scripts=given.get("scripts") == "yes",
         bookmarklet=None if base is None else _bookmarklet(base),
@@ -135,7 +135,7 @@ def show(look: str, refusal: str = "", status: int = 200) -> Response:
         wish=shown.wish,
         since=ids.format_timestamp(shown.started or shown.asked),
         asked=_asked(shown),
-        seconds=_seconds(shown),
+        seconds=seconds_of(shown),
         patience=PATIENCE,
         columns=_columns(shown),
         keys=_keys(shown),
@@ -149,11 +149,19 @@ def show(look: str, refusal: str = "", status: int = 200) -> Response:
     )
 
 
+def _path(look: StoredLook) -> str:
+    """The page of a look: of one that is about a dataset its preview."""
+    if look.dataset is not None:
+        return f"/datasets/{ids.format_uuid(look.dataset)}/preview"
+    return f"/new/{ids.format_uuid(look.id)}"
+
+
 def _asked(look: StoredLook) -> str:
     return ids.format_timestamp(look.asked)
 
 
-def _seconds(look: StoredLook) -> float:
+def seconds_of(look: StoredLook) -> float:
+    """For how many seconds an open look has waited, or been executed."""
     since = look.started if look.status == "running" and look.started else look.asked
     # No less than nothing, whatever the clock does.
     return max(0, ids.now() - since) / 1_000_000

@@ -23,12 +23,13 @@ from livedata.model.dataset import labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
+from livedata.model.recipe import run_kind
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs
-from livedata.services.kept_output import HeldChanges, would_change
+from livedata.services.kept_output import ProposedChanges, would_change
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
@@ -51,7 +52,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     with viewing(context().store, g.caller.owner, RunId(identified(run))) as view:
         report, dataset, before = report_of(view), view.dataset, passed_over(request.args)
         about = Subject(view.owner, dataset["name"], report.run["id"])
-        shown, kept = _shown(view, report, about, before), view.page
+        shown, kept, source = _shown(view, report, about, before), view.page, view.source
     if shown["held"] is not None and before and not shown["held"].rows:
         raise no_end()
     return page(
@@ -71,6 +72,8 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         read_so_far=read_so_far,
         refusal=refusal,
         more=_more(report, shown["held"]),
+        # Rows are what a source is looked for by.
+        mendable=run_kind(source) == "selectors" and dataset["rowCount"] > 0,
         **shown,
     )
 
@@ -96,7 +99,7 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
     }
 
 
-def _more(run: RunReport, held: HeldChanges | None) -> str | None:
+def _more(run: RunReport, held: ProposedChanges | None) -> str | None:
     """The address of the rows that follow, None if none do."""
     if held is None or not held.after:
         return None

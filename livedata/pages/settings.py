@@ -22,6 +22,7 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Conflict, Detail, Invalid, NameTaken
 from livedata.model.ids import DatasetId, Micros
+from livedata.model.recipe import run_kind
 from livedata.model.requests import UpdateDataset
 from livedata.model.row_name import found_by, may_name_rows
 from livedata.pages.answers import page, sentences
@@ -94,6 +95,7 @@ def show(dataset: str, refused: RefusedForm | None = None, status: int = 200) ->
         source=source,
         unwritten=unwritten,
         version=version,
+        selectors=run_kind(declared["source"]) == "selectors",
         about=Subject(owner, shown["name"]),
         changes=feed.head(db, owner, raw),
         shared=[each for each in shares.list_shares(db, owner, raw) if not each["revoked"]],

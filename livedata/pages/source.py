@@ -49,13 +49,18 @@ def revise(dataset: str) -> Response:
     return redirect(f"/datasets/{dataset}/settings?saved=source#source", 303)
 
 
-def _revise_source(dataset: DatasetId, written: DeclarationText, after: int) -> None:
+def typed_source(written: DeclarationText) -> CreateDataset:
+    """The source that a person has typed, which is one of selectors. Raises Invalid."""
     declared = written.shaped(CreateDataset, written.value())
     if (mark := written.not_ready) is not None:
         line, why = mark
         sentence = f"this source is marked as not ready: {why}. Mend it, then delete this line."
         raise Invalid(written.told(sentence, line))
-    shared = context()
+    return declared
+
+
+def _revise_source(dataset: DatasetId, written: DeclarationText, after: int) -> None:
+    declared, shared = typed_source(written), context()
     datasets.revise(shared.store, g.caller.owner, dataset, declared, shared.targets, after=after)
 
 

@@ -131,16 +131,27 @@ def revise(
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
-        locked = dataset_store.lock_dataset(writer, dataset, owner)
-        current = check_revision(writer, owner, dataset, declared)
-        source = declared.source.pinned()
-        if recipes.is_pinned(writer, dataset, source):
-            return current, None
-        recipes.check_newest(writer, dataset, after)
-        if not locked.ref.head:
-            _take_identity(writer, dataset, current, declared)
-        version = recipes.add_recipe(writer, dataset, source, _later(current))
-        return dataset_store.get(writer, owner, dataset), version
+        return pin(writer, owner, dataset, declared, after)
+
+
+def pin(
+    writer: Writer,
+    owner: OwnerName,
+    dataset: DatasetId,
+    declared: CreateDataset,
+    after: int | None,
+) -> tuple[Dataset, int | None]:
+    """Lock a dataset, and `revise` it by a declaration that was checked."""
+    locked = dataset_store.lock_dataset(writer, dataset, owner)
+    current = check_revision(writer, owner, dataset, declared)
+    source = declared.source.pinned()
+    if recipes.is_pinned(writer, dataset, source):
+        return current, None
+    recipes.check_newest(writer, dataset, after)
+    if not locked.ref.head:
+        _take_identity(writer, dataset, current, declared)
+    version = recipes.add_recipe(writer, dataset, source, _later(current))
+    return dataset_store.get(writer, owner, dataset), version
 
 
 def check_revision(

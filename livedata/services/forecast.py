@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from msgspec import Struct
 
 from livedata.messages.render import sentence
@@ -14,7 +12,6 @@ from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
-from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import Changes
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.run_facts import summarize_harvest
@@ -24,22 +21,21 @@ from livedata.services.commit import AcceptancePolicy, judge_drift, propose
 from livedata.services.datasets import check_revision
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows
+from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 
 
 class Forecast(Struct, frozen=True):
-    """The changes to a dataset; `columns` has the name of each position of a row.
+    """The changes to a dataset, whose `fields` say what each position of a row is.
 
-    `called` says by its key and its values what a row would be called, `held` is the problem by
-    which a drift guard would hold the Run, `oddities` what looks odd.
+    `held` is the problem by which a drift guard would hold the Run, `oddities` what looks odd.
     """
 
     dataset: str
-    columns: list[str]
+    fields: Fields
     changes: Changes
     held: Problem | None
     oddities: list[Problem]
-    called: Callable[[str, Sequence[Scalar]], RowName]
 
 
 def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Recipe:
@@ -98,5 +94,4 @@ def forecast(
         proposal = propose(reader, dataset, recipe, harvest)
         drift, oddities = judge_drift(reader, dataset_id, recipe, facts, proposal, policy)
     held = None if drift is None else drift.problem
-    fields, changes = dataset.fields, proposal.changes
-    return Forecast(dataset.name, fields.names, changes, held, oddities, fields.namer)
+    return Forecast(dataset.name, dataset.fields, proposal.changes, held, oddities)

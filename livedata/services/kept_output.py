@@ -10,7 +10,7 @@ from livedata.model import ids
 from livedata.model.harvest import Harvest
 from livedata.model.row import RevisionKind, Scalar
 from livedata.model.row_name import RowName
-from livedata.rules.changes.compare import Proposal, RowChange
+from livedata.rules.changes.compare import Changes, Proposal, RowChange
 from livedata.services.commit import propose
 from livedata.services.run_view import RunView
 from livedata.store import held, recipes
@@ -36,7 +36,7 @@ def kept_output(
     return KeptOutput(harvest, propose(reader, dataset, recipe, harvest))
 
 
-class HeldCellChange(Struct, frozen=True):
+class ProposedCellChange(Struct, frozen=True):
     """A cell that would change; `covered` if a hand edit would go on to cover it."""
 
     label: str
@@ -45,7 +45,7 @@ class HeldCellChange(Struct, frozen=True):
     covered: bool
 
 
-class HeldRowChange(Struct, frozen=True):
+class ProposedRowChange(Struct, frozen=True):
     """A row that would change: how, and in which cells; `row` is its id, None of a new one.
 
     `name` is its key for programs, of a row that research found its name; `called` what it would be
@@ -55,11 +55,11 @@ class HeldRowChange(Struct, frozen=True):
     kind: RevisionKind
     row: str | None
     name: str
-    cells: Sequence[HeldCellChange]
+    cells: Sequence[ProposedCellChange]
     called: RowName
 
 
-class HeldChanges(Struct, frozen=True):
+class ProposedChanges(Struct, frozen=True):
     """The rows that would change, counted by kind, and those of one page, after `before` others."""
 
     new: int
@@ -67,7 +67,7 @@ class HeldChanges(Struct, frozen=True):
     gone: int
     unchanged: int
     before: int
-    rows: Sequence[HeldRowChange]
+    rows: Sequence[ProposedRowChange]
 
     @property
     def after(self) -> int:
@@ -75,7 +75,7 @@ class HeldChanges(Struct, frozen=True):
         return self.new + self.changed + self.gone - self.before - len(self.rows)
 
 
-def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
+def would_change(view: RunView, before: int, most: int) -> ProposedChanges | None:
     """What accepting a Run would change; None if nothing of it is held.
 
     Of the rows, the first `before` are passed over, and at most `most` are returned.
@@ -84,30 +84,35 @@ def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
         return None
     reader, dataset = view.reader, view.ref
     changes = kept_output(reader, dataset, view.row.recipe_version, view.output).proposal.changes
+    return shown_changes(changes, dataset.fields, before, most)
+
+
+def shown_changes(changes: Changes, fields: Fields, before: int, most: int) -> ProposedChanges:
+    """The changes as a person sees them: their counts, and `most` rows after the first `before`."""
     shown = changes.revisions[before : before + most]
-    return HeldChanges(
+    return ProposedChanges(
         changes.count("created"),
         changes.count("updated", "returned"),
         changes.count("missing"),
         len(changes.unchanged),
         before,
-        list(_rows(shown, dataset.fields)),
+        list(_rows(shown, fields)),
     )
 
 
-def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[HeldRowChange]:
+def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[ProposedRowChange]:
     name = fields.namer
     labels = [fields.columns[field]["label"] for field in fields.ids]
     for change in revisions:
         called = name(change.key, change.cells.values)
         row = None if change.row is None else ids.format_uuid(change.row.id)
         cells = list(_cells(change, labels))
-        yield HeldRowChange(change.kind, row, called.row, cells, called)
+        yield ProposedRowChange(change.kind, row, called.row, cells, called)
 
 
-def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[HeldCellChange]:
+def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ProposedCellChange]:
     if change.kind == "missing":
         return
     for position in sorted(change.changed):
         after, covered = change.cells.source(position)[0], position in change.cells.overrides
-        yield HeldCellChange(labels[position], change.before(position), after, covered)
+        yield ProposedCellChange(labels[position], change.before(position), after, covered)

@@ -14,12 +14,13 @@ from msgspec import Struct
 from livedata.messages import request
 from livedata.messages.validation import read
 from livedata.model.errors import Conflict, Invalid, LostLease, NotFound
-from livedata.model.ids import DatasetId, LookId, OwnerName
+from livedata.model.ids import DatasetId, LookId, OwnerName, RunId
 from livedata.model.look import LONGEST_ADDRESS, LONGEST_LIKE, LookTask, LookWish, PageLook
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import datasets, leases, runs
+from livedata.services.forecast import current_recipe, revised_recipe
 from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store import looks
 from livedata.store.database.backend import AlreadyThere, Writer
@@ -29,6 +30,8 @@ from livedata.store.looks import StoredLook
 
 ACCEPTED: Final = "accept"
 """The outcome of a trial that a Run would accept."""
+USABLE: Final = frozenset((ACCEPTED, "held"))
+"""The outcomes after which the source of a dataset is used: a held Run is accepted by a person."""
 STOPPED: Final = "You stopped it."
 _ONE_AT_A_TIME: Final = (
     "livedata is looking at another page for you, and looks at one at a time: wait for that one, "
@@ -52,11 +55,86 @@ def ask(store: Store, owner: OwnerName, wish: LookWish, targets: TargetPolicy) -
         with store.writing() as writer:
             return looks.add(writer, owner, wish, writer.now())
     except AlreadyThere:
-        with store.reading() as reader:
-            same = looks.open_of(reader, owner)
-        if same is None or same.wish != wish:
-            raise LookInProgress(_ONE_AT_A_TIME) from None
-        return same.id
+        return _same(store, owner, (wish, None, None))
+
+
+def try_source(
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    declaration: Mapping[str, Any] | None,
+    targets: TargetPolicy,
+) -> LookId:
+    """Queue a trial of the next source of a dataset; None lets it be looked for on its page.
+
+    One that is open for the same is returned again. Raises NotFound, Invalid as revising the
+    dataset would, or if it collects by a plan, and LookInProgress.
+    """
+    pinned = current_recipe(store, owner, dataset)
+    wish = LookWish(pinned.url, pinned.render)
+    if declaration is not None:
+        revised = read(CreateDataset, dict(declaration))
+        recipe = revised_recipe(store, owner, dataset, revised, targets)
+        wish = LookWish(recipe.url, recipe.render)
+    try:
+        with store.writing() as writer:
+            now = writer.now()
+            return looks.add(writer, owner, wish, now, dataset=dataset, chosen=declaration)
+    except AlreadyThere:
+        return _same(store, owner, (wish, dataset, declaration))
+
+
+def _same(
+    store: Store,
+    owner: OwnerName,
+    asked: tuple[LookWish, DatasetId | None, Mapping[str, Any] | None],
+) -> LookId:
+    """The open look of an owner, if it was asked for the same. Raises LookInProgress."""
+    with store.reading() as reader:
+        same = looks.open_of(reader, owner)
+    if same is None or (same.wish, same.dataset, same.chosen) != asked:
+        raise LookInProgress(_ONE_AT_A_TIME)
+    return same.id
+
+
+def of_dataset(db: Database, owner: OwnerName, dataset: DatasetId) -> StoredLook | None:
+    """The newest trial of another source of a dataset, for a day."""
+    with db.reading() as reader:
+        return looks.of_dataset(reader, owner, dataset)
+
+
+def stop_trial(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
+    """End the open trial of a source of a dataset, if there is one. Raises NotFound."""
+    with store.writing() as writer:
+        get(writer, owner, dataset)
+        look = looks.of_dataset(writer, owner, dataset)
+        if look is not None and look.is_open:
+            looks.stop(writer, look.id, STOPPED)
+
+
+def use(store: Store, owner: OwnerName, look: LookId, targets: TargetPolicy) -> RunId:
+    """Revise a dataset by the source that a look has tried, and enqueue its Run; both or neither.
+
+    Raises NotFound, also for a look that was used already; Conflict if a Run would not accept what
+    was tried; ChangedMeanwhile if the dataset was revised since; Invalid, RunInProgress and
+    InsufficientCredits.
+    """
+    with store.writing() as writer:
+        locked = looks.lock(writer, owner, look)
+        if locked.dataset is None or locked.tried is None or locked.is_open:
+            raise Conflict("Try the source first: what is used is what was tried.")
+        if locked.tried["outcome"] not in USABLE:
+            raise Conflict("A Run would accept nothing of this: mend the source, and try again.")
+        declared = read(CreateDataset, dict(proposed_source(locked) or {}))
+        consistency.check(declared, targets)
+        datasets.pin(writer, owner, locked.dataset, declared, locked.tried["version"])
+        looks.forget(writer, look)
+        return runs.enqueue_within(writer, owner, locked.dataset)
+
+
+def proposed_source(look: StoredLook) -> Mapping[str, Any] | None:
+    """The declaration that a look is about: the one that was asked for, or that it has found."""
+    return look.chosen or (look.seen.declaration if look.seen else None)
 
 
 def ask_again(
@@ -146,7 +224,7 @@ def _make(
         # Nobody else knows of it yet; it is locked because an update expects that.
         locked = lock_dataset(writer, dataset, owner)
         datasets.change(writer, locked, get(writer, owner, dataset), wanted, zone)
-    runs.enqueue_first(writer, owner, dataset)
+    runs.enqueue_within(writer, owner, dataset)
     looks.become(writer, look.id, dataset)
     return dataset
 

@@ -67,24 +67,29 @@ def enqueue(
             first = digest and queue.asked_for(writer, dataset, digest, Micros(writer.now() - DAY))
             if first:
                 return ids.format_uuid(first), balance
-            # Before the credits, as the more useful answer: the caller can wait for the open Run.
-            if queue.open_run(writer, dataset) is not None:
-                raise RunInProgress
-            _check_funds(owner, balance)
-            run = _add(writer, dataset, digest)
-            queue.publish(writer, run)
-            return ids.format_uuid(run), balance
+            return ids.format_uuid(_enqueue(writer, owner, dataset, balance, digest)), balance
     except AlreadyThere as error:
         raise RunInProgress from error
 
 
-def enqueue_first(writer: Writer, owner: OwnerName, dataset: DatasetId) -> None:
-    """Enqueue the first Run of a dataset that this transaction makes.
+def enqueue_within(writer: Writer, owner: OwnerName, dataset: DatasetId) -> RunId:
+    """Enqueue a Run of a dataset that this transaction makes, or has locked; its id.
 
-    Raises InsufficientCredits at a balance of 0.
+    Raises RunInProgress, and InsufficientCredits at a balance of 0.
     """
-    _check_funds(owner, accounts.lock_owner(writer, owner))
-    queue.publish(writer, _add(writer, dataset))
+    return _enqueue(writer, owner, dataset, accounts.lock_owner(writer, owner), None)
+
+
+def _enqueue(
+    writer: Writer, owner: OwnerName, dataset: DatasetId, balance: int, digest: bytes | None
+) -> RunId:
+    # Before the credits, as the more useful answer: the caller can wait for the open Run.
+    if queue.open_run(writer, dataset) is not None:
+        raise RunInProgress
+    _check_funds(owner, balance)
+    run = _add(writer, dataset, digest)
+    queue.publish(writer, run)
+    return run
 
 
 def take_up(

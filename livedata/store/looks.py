@@ -21,7 +21,10 @@ MOST: Final = 20
 """So many that are over are kept of an owner."""
 OLD: Final = Expiring("looks", "id", "asked_at < :moment", "DELETE FROM looks")
 
-_ADD: Final = insert("looks", *("id", "owner", "status", "wish", "attempt", "fence", "asked_at"))
+_ADD: Final = insert(
+    "looks",
+    *("id", "owner", "status", "wish", "chosen", "attempt", "fence", "asked_at", "dataset_id"),
+)
 _COLUMNS: Final = (
     "id, status, wish, seen, chosen, tried, error, far, attempt, fence, lease_owner, lease_until, "
     "lease_origin, asked_at, started_at, dataset_id"
@@ -38,7 +41,7 @@ DELETE FROM looks WHERE owner = :owner AND status = 'over' AND id NOT IN (
 
 
 class StoredLook(Struct, frozen=True):
-    """A look as it is kept."""
+    """A look as it is kept; `dataset` is the one that it is about, or that was made of it."""
 
     id: LookId
     status: str
@@ -61,12 +64,24 @@ class StoredLook(Struct, frozen=True):
         return self.status != "over"
 
 
-def add(writer: Writer, owner: OwnerName, wish: LookWish, now: Micros) -> LookId:
-    """A new look, queued; its id. Raises AlreadyThere if the owner has an open one."""
+def add(
+    writer: Writer,
+    owner: OwnerName,
+    wish: LookWish,
+    now: Micros,
+    *,
+    dataset: DatasetId | None = None,
+    chosen: Mapping[str, Any] | None = None,
+) -> LookId:
+    """A new look, queued; its id. Raises AlreadyThere if the owner has an open one.
+
+    It is about a page, or about a `dataset` and the source that is to be tried, if one is `chosen`.
+    """
     writer.execute(_CROWDED, owner=owner, most=MOST - 1)
     look = LookId(new_id())
     given = {"id": look, "owner": owner, "wish": dump(wish), "asked_at": now}
-    writer.execute(_ADD, **given, status="queued", attempt=0, fence=0)
+    about = {"dataset_id": dataset, "chosen": None if chosen is None else dump(chosen)}
+    writer.execute(_ADD, **given, **about, status="queued", attempt=0, fence=0)
     return look
 
 
@@ -81,14 +96,33 @@ def get(reader: Reader, owner: OwnerName, look: LookId) -> StoredLook:
 
 
 def kept(reader: Reader, owner: OwnerName) -> list[StoredLook]:
-    """The looks of an owner that became no dataset, the newest first."""
+    """The looks of an owner at new pages, and the open one, the newest first."""
     rows = reader.rows(
-        f"{_SELECT} WHERE owner = :owner AND dataset_id IS NULL "
+        f"{_SELECT} WHERE owner = :owner AND (dataset_id IS NULL OR {_OPEN}) "
         "AND asked_at >= :since ORDER BY asked_at DESC, id DESC",
         owner=owner,
         since=reader.now() - KEPT_FOR,
     )
     return [_loaded(row) for row in rows]
+
+
+def of_dataset(reader: Reader, owner: OwnerName, dataset: DatasetId) -> StoredLook | None:
+    """The newest look that is about a dataset."""
+    row = reader.row(
+        # The one of which the dataset was made holds nothing any more.
+        f"{_SELECT} WHERE owner = :owner AND dataset_id = :dataset AND asked_at >= :since "
+        f"AND ({_OPEN} OR tried IS NOT NULL OR error IS NOT NULL) "
+        "ORDER BY asked_at DESC, id DESC LIMIT 1",
+        owner=owner,
+        dataset=dataset,
+        since=reader.now() - KEPT_FOR,
+    )
+    return None if row is None else _loaded(row)
+
+
+def forget(writer: Writer, look: LookId) -> None:
+    """Delete a look of which nothing is wanted any more."""
+    writer.execute("DELETE FROM looks WHERE id = :look", look=look)
 
 
 def open_of(reader: Reader, owner: OwnerName) -> StoredLook | None:
@@ -139,7 +173,7 @@ def start(writer: Writer, lease: Lease, now: Micros) -> tuple[LookId, int, LookT
         "UPDATE looks SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
         "lease_owner = :holder, lease_until = :until, lease_origin = :origin, started_at = :now "
         "WHERE status = 'queued' AND id = (SELECT id FROM looks WHERE status = 'queued' "
-        "ORDER BY asked_at, id LIMIT 1) RETURNING id, fence, wish, chosen",
+        "ORDER BY asked_at, id LIMIT 1) RETURNING id, fence, wish, chosen, owner, dataset_id",
         holder=lease.holder,
         until=lease.until,
         origin=lease.origin,
@@ -147,8 +181,8 @@ def start(writer: Writer, lease: Lease, now: Micros) -> tuple[LookId, int, LookT
     )
     if row is None:
         return None
-    look, fence, wish, chosen = row
-    return look, fence, LookTask(LOOK_WISH.load(wish), _object(chosen))
+    look, fence, wish, chosen, owner, dataset = row
+    return look, fence, LookTask(LOOK_WISH.load(wish), _object(chosen), owner, dataset)
 
 
 def running(reader: Reader) -> list[StoredLook]:

@@ -30,6 +30,8 @@ AT_ONCE = 2
 """So many looks does a worker execute at the same time; each owner has one."""
 LONGEST = 120.0
 """So many seconds may a look take: some pages, and the pauses that their site wishes."""
+LONGEST_LIST = 86_400.0
+"""So many a whole list, which ends after as many as a Run may take: nobody may take more."""
 LONGEST_ANSWER = 4_000_000
 """So many bytes may the process say."""
 POLL = 0.5
@@ -143,8 +145,9 @@ class LookWorker:
                 process.end()
                 looks.give_back(self._store, attempt)
                 return
-            if process.seconds > self._longest:
-                looks.finish(self._store, attempt, error=TOO_LONG.format(seconds=self._longest))
+            longest = self._longest if attempt.task.dataset is None else LONGEST_LIST
+            if process.seconds > longest:
+                looks.finish(self._store, attempt, error=TOO_LONG.format(seconds=longest))
                 return
             if process.memory > self._memory or process.said > LONGEST_ANSWER:
                 looks.finish(self._store, attempt, error=TOO_MUCH)

@@ -1,19 +1,21 @@
 """Looks at a page, or tries a declaration, for whoever chooses in a browser.
 
 A worker starts it, `python -m spiders.cli.page_look`, with a task as a line of JSON on its stdin;
-lines of JSON on stdout say how far it is, and at last what it saw. It opens no store. It ends
-with its stdin, so that it does not outlive the worker.
+lines of JSON on stdout say how far it is, and at last what it saw. Of a dataset it reads the rows
+and writes nothing. It ends with its stdin, so that it does not outlive the worker.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Final, TypeAlias
 
 import msgspec
 
 from livedata import config
+from livedata.config import Settings
 from livedata.extraction.lists.keys import Key, NoKey, proven_keys
 from livedata.extraction.lists.page_lists import Lists
 from livedata.extraction.lists.proposal import ProposedList
@@ -23,16 +25,21 @@ from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model.errors import LivedataError
 from livedata.model.harvest import PageRead
+from livedata.model.ids import DatasetId
 from livedata.model.look import ListOnPage, LookAnswer, LookTask, LookWish, PageLook, ProvenKey
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
 from livedata.rules.network.targets import url_problem
+from livedata.services import queries
+from livedata.services.kept_output import ProposedRowChange, shown_changes
+from livedata.store.database.store import Database
 from spiders.cli.fetched_page import FetchedPage, fetch_lists
 from spiders.cli.init_report import begins, doubts, first_rows, why_not_ready
 from spiders.cli.looking import end_with_stdin, is_read, name_of, proposal_of
 from spiders.cli.no_list import no_list, unread
 from spiders.cli.proving import Proposed, Prover, rows_of
-from spiders.cli.trial import trial_recipe, try_out
+from spiders.cli.revising import NotMended, Revising
+from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import trial_json
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
@@ -43,6 +50,8 @@ PREVIEWED: Final = 4
 """So many lists are shown with their first rows; it takes up to half a second for each."""
 TRIED: Final = 2
 """So many pages of a declaration are read."""
+MOST_CHANGES: Final = 100
+"""So many of the rows that another source would change are shown; all are counted."""
 _LONGEST_CELL: Final = 300
 Proposals: TypeAlias = "Mapping[int, ProposedList | str]"
 """What is proposed of lists, by their numbers from 1; or why nothing is."""
@@ -59,7 +68,10 @@ def main() -> None:
 
 def _answered(engine: CrawlEngine, task: LookTask) -> LookAnswer:
     try:
-        fetching = fetch_config(config.load())
+        settings = config.load()
+        fetching = fetch_config(settings)
+        if task.dataset is not None:
+            return _revised(engine, settings, task, task.dataset)
         if task.declaration is None:
             return LookAnswer(seen=engine.run(_look(engine, fetching, task.wish)))
         declared = read(CreateDataset, dict(task.declaration))
@@ -184,6 +196,45 @@ async def _try(
     _say("It reads the first pages as a Run reads them.")
     recipe = trial_recipe(declared, fetching.targets)
     trial = await try_out(engine, CrawlJob(recipe, fetching, on_page=_tell_page), TRIED)
+    return _told(trial)
+
+
+def _revised(
+    engine: CrawlEngine, settings: Settings, task: LookTask, dataset: DatasetId
+) -> LookAnswer:
+    """What a Run would say of the next source of a dataset, and what it would change."""
+    with closing(Database(settings.database_url)) as db:
+        owner, declaration = task.owner or "", task.declaration
+        # Before anything is read: a revision that comes meanwhile is not covered by this trial.
+        version = queries.recipe_version(db, owner, dataset)
+        revising, suggestion = Revising(db, owner, dataset, settings, engine), None
+        if declaration is None:
+            declared = queries.source(db, owner, dataset)
+            _say("It looks for the known rows on the page as it is now.")
+            mending = revising.mend(declared)
+            if isinstance(mending, NotMended):
+                return LookAnswer(error=mending.why)
+            declaration, suggestion = {**declared, "source": mending.source}, mending.suggestion
+        _say("It reads the whole list as a Run reads it.")
+        trial, changes = revising.try_out(declaration, _tell_page)
+    told = {**_told(trial), "version": version, "suggestion": suggestion}
+    if changes is not None:
+        shown = shown_changes(changes.changes, changes.fields, 0, MOST_CHANGES)
+        rows = [_cut_cells(row) for row in shown.rows]
+        told["changes"] = msgspec.to_builtins(msgspec.structs.replace(shown, rows=rows))
+    return LookAnswer(seen=PageLook(declaration=declaration), tried=told)
+
+
+def _cut_cells(row: ProposedRowChange) -> ProposedRowChange:
+    cells = [
+        msgspec.structs.replace(cell, before=_cut(cell.before), after=_cut(cell.after))
+        for cell in row.cells
+    ]
+    return msgspec.structs.replace(row, cells=cells)
+
+
+def _told(trial: Trial) -> dict[str, object]:
+    """What a trial found, with as much of each cell as is shown."""
     told = trial_json(trial)
     rows = [{name: _cut(value) for name, value in row.items()} for row in told["rows"]]
     return {**told, "rows": rows}

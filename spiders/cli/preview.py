@@ -16,10 +16,10 @@ from livedata.hints import Subject
 from livedata.model.harvest import PageRead
 from livedata.model.problem import Remedy
 from livedata.services.attempts import pages_before
-from livedata.services.commit import AcceptancePolicy
-from livedata.services.forecast import Forecast, forecast
+from livedata.services.forecast import Forecast
 from livedata.store.database.store import Database
 from spiders.cli.progress import show_pages
+from spiders.cli.revising import beside_rows
 from spiders.cli.trial import Trial, try_out
 from spiders.cli.trial_report import forecast_json, print_forecast, print_trial, trial_json
 from spiders.cli.tried_source import TriedSource, tried_source
@@ -91,7 +91,9 @@ def preview(
         if folder is not None:
             folder.check()
         unsaved = None if kept is None else _saved(kept, trial)
-        trial, changes = _beside_rows(ctx, db, tried, trial)
+        changes = None
+        if tried.dataset is not None:
+            trial, changes = beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial)
     _report(ctx, trial, changes, _next(ctx.owner, tried))
     if save is not None:
         _report_saved(ctx, source, save, unsaved)
@@ -103,18 +105,6 @@ def _job(
 ) -> CrawlJob:
     followers = () if tried.dataset is None else pages_before(db, tried.dataset)
     return CrawlJob(tried.recipe, fetching, followers, on_page=on_page)
-
-
-def _beside_rows(
-    ctx: CommandContext, db: Database, tried: TriedSource, trial: Trial
-) -> tuple[Trial, Forecast | None]:
-    """What a Run of a dataset would change too; what the Checks refuse changes nothing."""
-    if tried.dataset is None or trial.verdict.outcome != "accept":
-        return trial, None
-    policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-    changes = forecast(db, ctx.owner, tried.dataset, tried.recipe, trial.harvest, policy)
-    # Of a part of the list the guards would say that the rest is gone.
-    return trial if trial.cut else trial.beside(changes.held, changes.oddities), changes
 
 
 def _next(owner: str, tried: TriedSource) -> Remedy:

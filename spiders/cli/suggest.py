@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +14,21 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.explain import print_suggestion
 from livedata.cli.source.source_file import not_ready
 from livedata.cli.source.template import refuse_existing, write_new
-from livedata.extraction.lists.mending import Unmended
-from livedata.extraction.lists.survey import survey
-from livedata.extraction.work import TooMuchWork
 from livedata.formats.source_toml import write_source
 from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.controls import escape_controls
-from livedata.messages.list_doubts import unmended_for_work, unmended_sentence
-from livedata.messages.validation import read
-from livedata.model.errors import Invalid
-from livedata.model.ids import DatasetId
 from livedata.model.problem import Remedy
-from livedata.model.requests import CreateDataset
-from livedata.rules.explanation.mended_source import Known, Mending, mended_source
+from livedata.rules.explanation.mended_source import Mending
 from livedata.services import queries
-from livedata.services.attempts import pages_before
-from livedata.services.commit import AcceptancePolicy
 from livedata.services.forecast import (
     Forecast,
-    current_recipe,
-    forecast,
-    known_rows,
-    revised_recipe,
 )
-from livedata.store.database.store import Database
-from spiders.cli.fetched_page import fetch_page
-from spiders.cli.no_list import unread
 from spiders.cli.preview import EXIT_CODES
 from spiders.cli.progress import show_pages
-from spiders.cli.trial import Trial, try_out
+from spiders.cli.revising import NotMended, Revising
+from spiders.cli.trial import Trial
 from spiders.cli.trial_report import forecast_json, print_forecast
-from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
-from spiders.crawl.job import CrawlJob
-from spiders.crawl.settings import FetchConfig, fetch_config
+from spiders.crawl.engine import crawl_engine, end_process
 
 _NOT_READY = frozenset(("failed", "blocked"))
 """A held Run can be accepted by a person; these would write nothing."""
@@ -72,79 +54,32 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, force: bool) ->
     dataset revise takes the file over.
     """
     refuse_existing(output, force=force)
-    fetching = fetch_config(ctx.settings)
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
-        pages = pages_before(db, dataset_id)
         declared = queries.source(db, ctx.owner, dataset_id)
-        known = _known(db, ctx.owner, dataset_id, declared, pages)
         with crawl_engine() as engine:
-            mending = _mended(ctx, engine, fetching, known)
+            revising = Revising(db, ctx.owner, dataset_id, ctx.settings, engine)
+            mending = revising.mend(declared)
+            if isinstance(mending, NotMended):
+                _refuse(ctx, mending)
+                end_process(4 if mending.blocked else 3, engine)
             declaration = {**declared, "source": mending.source}
-            recipe = revised_recipe(
-                db, ctx.owner, dataset_id, read(CreateDataset, declaration), fetching.targets
-            )
             with show_pages(name, quiet=ctx.json) as on_page:
-                job = CrawlJob(recipe, fetching, pages, on_page=on_page)
-                trial = engine.run(try_out(engine, job, recipe.max_pages))
-        changes = None
-        if trial.verdict.outcome == "accept":
-            policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-            changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
-            trial = trial.beside(changes.held, changes.oddities)
+                trial, changes = revising.try_out(declaration, on_page)
     if mending.suggestion["replaced"]:
         write_new(output, _commented(declaration, mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)
     end_process(EXIT_CODES.get(trial.verdict.outcome, 0), engine)
 
 
-def _known(
-    db: Database,
-    owner: str,
-    dataset_id: DatasetId,
-    declared: Mapping[str, Any],
-    pages: Sequence[str],
-) -> Known:
-    recipe = current_recipe(db, owner, dataset_id)
-    rows = known_rows(db, dataset_id, recipe)
-    if not rows:
-        name = declared["name"]
-        raise Invalid(
-            f"{name} has no rows that could be looked for: no Run of it was accepted yet.",
-            remedies=(Remedy("run_first", {"owner": owner, "dataset": name}),),
-        )
-    return Known.of_pages(recipe, declared["source"], rows, pages)
-
-
-def _mended(
-    ctx: CommandContext, engine: CrawlEngine, fetching: FetchConfig, known: Known
-) -> Mending:
-    """What is proposed; ends the process if nothing can be."""
-    recipe = known.recipe
-    harvest, page = engine.run(fetch_page(engine, recipe.url, recipe.render, fetching))
-    if page is None:
-        problem = harvest.ending.problem
-        _refuse(ctx, unread(problem))
-        if not ctx.json:
-            for line in machine_hints(problem, Subject()):
-                print_message(f"  {line}")
-        end_process(4 if harvest.blocked else 3, engine)
-    try:
-        mending = mended_source(survey(page), known)
-    except TooMuchWork as exceeded:
-        _refuse(ctx, unmended_for_work(exceeded.selector, recipe.url))
-        end_process(3, engine)
-    if isinstance(mending, Unmended):
-        _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.expected, recipe.url))
-        end_process(3, engine)
-    return mending
-
-
-def _refuse(ctx: CommandContext, why: str) -> None:
+def _refuse(ctx: CommandContext, refused: NotMended) -> None:
     if ctx.json:
-        print_json({"file": None, "error": why})
-    else:
-        print_message(why)
+        print_json({"file": None, "error": refused.why})
+        return
+    print_message(refused.why)
+    if refused.problem is not None:
+        for line in machine_hints(refused.problem, Subject()):
+            print_message(f"  {line}")
 
 
 def _report(

@@ -226,6 +226,7 @@ def _print_hints(trial: Trial) -> None:
 
 def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
     """The changes as one JSON object; `gone` is null if not all pages were read."""
+    names = forecast.fields.names
     return {
         "dataset": forecast.dataset,
         "new": forecast.changes.count("created"),
@@ -237,7 +238,7 @@ def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
                 "kind": change.kind,
                 "row": change.key,
                 "changed": {
-                    forecast.columns[position]: {
+                    names[position]: {
                         "before": change.before(position),
                         "after": change.cells.source(position)[0],
                     }
@@ -254,9 +255,9 @@ def print_forecast(trial: Trial, forecast: Forecast) -> None:
     revisions = list(_revisions(trial, forecast))
     print_text(f"\n{_summary(trial, forecast)}")
     for change in revisions[:MOST_LINES]:
-        cells = ", ".join(_cells(change, forecast.columns))
+        cells = ", ".join(_cells(change, forecast.fields.names))
         word = _WORDS[change.kind]
-        name = format_name(forecast.called(change.key, change.cells.values))
+        name = format_name(forecast.fields.namer(change.key, change.cells.values))
         line = f"  {paint(f'{word:<7}', word)}  {name}  {cells}"
         print_painted(line.rstrip())
     if len(revisions) > MOST_LINES:

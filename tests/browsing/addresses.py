@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ALONE = ("/", "/changes", "/usage", "/new")
 """The pages of an owner that belong to no dataset."""
-OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits")
+OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits", "/preview")
 """The pages of a dataset but for those of its rows and Runs."""
 
 

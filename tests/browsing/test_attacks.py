@@ -33,6 +33,9 @@ FORMS = {
     "/datasets/<dataset>/delete",
     "/datasets/<dataset>/edits",
     "/datasets/<dataset>/feed",
+    "/datasets/<dataset>/preview",
+    "/datasets/<dataset>/preview/stop",
+    "/datasets/<dataset>/preview/use",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
     "/datasets/<dataset>/settings",
@@ -62,6 +65,7 @@ PAGES = {
     "/datasets/<dataset>/changes",
     "/datasets/<dataset>/edits",
     "/datasets/<dataset>/compare",
+    "/datasets/<dataset>/preview",
     "/datasets/<dataset>/rows.<form>",
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
@@ -76,6 +80,7 @@ def shop(store: Store, alice: Visitor) -> dict[str, str]:
     """The ids of a dataset of Alice with a held Run, by their names in a path."""
     world = World(store, alice.owner)
     dataset, look = world.shop(), world.looks()[0]
+    world.preview(dataset)
     held = [run for run in queries.runs(store, alice.owner, dataset, 30) if run["status"] == "held"]
     rows = queries.rows(store, alice.owner, dataset, 100)[0]
     columns = queries.dataset(store, alice.owner, dataset)["columns"]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ("/usage", "ledger", "created_at", "9223372036854775807"),
         ("/new", "looks", "wish", "'{'"),
         ("LOOK", "looks", "seen", "'{\"lists\": 1}'"),
+        ("DATASET/preview", "looks", "seen", "'{\"lists\": 1}'"),
     ],
 )
 def test_what_cannot_be_read_is_a_page_and_the_log_names_its_table(
@@ -45,6 +46,7 @@ def test_what_cannot_be_read_is_a_page_and_the_log_names_its_table(
 ) -> None:
     world = World(store, alice.owner)
     dataset, look = world.shop(), ids.format_uuid(world.looks()[0])
+    world.preview(dataset)
     path = path_of(dataset)
     row = queries.rows(store, alice.owner, dataset, 1)[0][0]["id"]
     run = queries.runs(store, alice.owner, dataset, 9)[-1]["id"]

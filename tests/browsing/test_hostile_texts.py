@@ -52,7 +52,7 @@ def test_no_text_does_anything_on_any_page(browser: Browser, tmp_path: Path, par
         shares = together(ALL)[part::PARTS]
         for number, payloads in enumerate(shares):
             world = World(store, f"owner{number}", " ".join(payloads))
-            world.shop()
+            world.preview(world.shop())
             world.makers()
             world.looks()
         with Serving(tmp_path) as server:

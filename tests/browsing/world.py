@@ -50,7 +50,7 @@ class World:
 
     def fill(self) -> World:
         """Make a dataset with a long story, one of research, and one without rows."""
-        self.shop()
+        self.preview(self.shop())
         self.makers()
         self.looks()
         made.make_dataset(self.store, self.owner, "empty")
@@ -170,6 +170,35 @@ class World:
             self._end_look(tried={**tried_out, **self._read(rows)})
         nothing = self._look("?none", PageLook(seen.lists[1:], error=f"No list{self.text}."))
         return [tried, look, nothing]
+
+    def preview(self, dataset: ids.DatasetId) -> ids.LookId:
+        """A source that was found for the page of a dataset as it is, and what it would change."""
+        declared = queries.source(self.store, self.owner, dataset)
+        source = {**declared["source"], "itemSelector": f"li.lamp{self.text and '.x'}"}
+        look = looks.try_source(self.store, self.owner, dataset, None, TargetPolicy())
+        called = {"name": f"Lamp 1{self.text}"[:120], "key": "K001"}
+        cells = [
+            {"label": f"Price{self.text}", "before": 10, "after": 12, "covered": False},
+            {"label": "Title", "before": f"Lamp{self.text}", "after": self.text, "covered": True},
+        ]
+        rows = [
+            {"kind": kind, "row": None, "name": "K001", "cells": cells, "called": called}
+            for kind in ("updated", "created", "missing")
+        ]
+        changes = {"new": 1, "changed": 1, "gone": 1, "unchanged": 37, "before": 0, "rows": rows}
+        replaced = {"target": "itemSelector", "before": f"li{self.text}", "after": "li.lamp"}
+        suggestion = {"records": 39, "searched": 39, "rows": 38}
+        tried = {
+            "outcome": "accept",
+            "error": f"The list goes on{self.text}.",
+            "checks": [],
+            **self._read([[item["sku"], item["title"], item["price"]] for item in self.items(5)]),
+            "version": queries.recipe_version(self.store, self.owner, dataset),
+            "suggestion": {**suggestion, "replaced": [replaced], "lost": [f"stock{self.text}"]},
+            "changes": changes,
+        }
+        self._end_look(seen=PageLook(declaration={**declared, "source": source}), tried=tried)
+        return look
 
     def _look(self, query: str, seen: PageLook) -> ids.LookId:
         look = self._ask(query)

@@ -98,8 +98,8 @@ class SchemaRecord(SQLModel, table=True):
 class LookRecord(SQLModel, table=True):
     """A look at a page: who asked for it, its lease and fence, and what was seen there.
 
-    It is about its page (`seen`), or with `chosen` about a declaration (`tried`). All of that goes
-    once it has become a dataset, or after a day.
+    It is about its page (`seen`), or with `chosen` about a declaration (`tried`); with a dataset
+    about the next source of that. All of it goes once a dataset is made of it, or after a day.
     """
 
     __tablename__ = "looks"
@@ -123,4 +123,4 @@ class LookRecord(SQLModel, table=True):
     lease_origin: int | None = big()
     asked_at: int = moment()
     started_at: int | None = moment()
-    dataset_id: bytes | None = loose_id()  # what it has become
+    dataset_id: bytes | None = loose_id()  # what it is about, or has become
