@@ -139,7 +139,6 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
-    "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.worker.running": {"services", "store"},
     "spiders.research.calls": {"services", "store"},
