@@ -94,6 +94,6 @@ def _field(pa: Any, heading: Heading) -> Any:
 
 def _value(cell: Scalar, kind: ColumnType) -> object:
     """A cell as the type of its column."""
-    if cell is None or kind in {"string", "url", "boolean"}:
+    if cell is None or kind not in {"number", "date"}:
         return cell
     return float(cell) if kind == "number" else as_moment(str(cell))

@@ -32,13 +32,6 @@ WRONG: Final[Mapping[str, Words]] = {
     "state_only": "asks for a change, and here only cells as they are can be compared",
 }
 """What is wrong with a clause -> how its sentence goes on."""
-TYPES: Final[Mapping[str, str]] = {
-    "string": "a text",
-    "url": "an address",
-    "number": "a number",
-    "date": "a date",
-    "boolean": "true or false",
-}
 _MET: Final[Mapping[str, str]] = {
     "<": "fell below {value}",
     "<=": "fell to {value} or less",

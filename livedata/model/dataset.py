@@ -7,7 +7,7 @@ the interface, and printing one costs no more than writing JSON.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NotRequired, TypedDict
+from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
 
 from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
 
@@ -17,12 +17,43 @@ ColumnType = Literal["string", "number", "date", "url", "boolean"]
 CollectedType = Literal["string", "number", "boolean"]
 """The types of columns that Runs collect."""
 
+
+class CellType(NamedTuple):
+    """What a type of column holds: the types of its values, and what one is called in a sentence.
+
+    `compares` says what conditions may ask of them, and `example` asks it. `sql` is their type in a
+    SQLite file, `package` in a data package.
+    """
+
+    values: tuple[type, ...]
+    called: str
+    compares: Literal["as text", "by order", "for being equal"]
+    example: str
+    sql: str
+    package: Mapping[str, str]
+
+
+CELL_TYPES: Final[Mapping[ColumnType, CellType]] = {
+    "string": CellType((str,), "a text", "as text", "contains tea", "TEXT", {"type": "string"}),
+    "number": CellType(
+        *((int, float), "a number", "by order", "< 20", "NUMERIC", {"type": "number"})
+    ),
+    "boolean": CellType(
+        *((bool,), "true or false", "for being equal", "= true", "INTEGER", {"type": "boolean"})
+    ),
+    # A date of livedata may have a time.
+    "date": CellType(
+        *((str,), "a date", "by order", "< 2026-03-01", "TEXT"),
+        {"type": "datetime", "format": "any"},
+    ),
+    "url": CellType(
+        *((str,), "an address", "as text", "contains /tea", "TEXT"),
+        {"type": "string", "format": "uri"},
+    ),
+}
+"""All that is to be known of each type but how its values are read and judged."""
 TYPES_OF: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "date": (str,),
-    "url": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
+    name: kind.values for name, kind in CELL_TYPES.items()
 }
 """The type of a column -> the types of its values."""
 

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.hints import Subject
-from livedata.model.dataset import Column, labels
+from livedata.model.dataset import CELL_TYPES, Column, labels
 from livedata.model.errors import (
     BadRequest,
     Detail,
@@ -113,6 +113,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         request_id=make_token(),
         narrowed=wanted.field,
         told=told,
+        types=CELL_TYPES,
         labels=labels(shown["columns"]),
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),

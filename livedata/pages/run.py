@@ -23,7 +23,6 @@ from livedata.model.dataset import labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
-from livedata.model.recipe import run_kind
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, no_end, passed_over
@@ -72,8 +71,8 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         read_so_far=read_so_far,
         refusal=refusal,
         more=_more(report, shown["held"]),
-        # Rows are what a source is looked for by.
-        mendable=run_kind(source) == "selectors" and dataset["rowCount"] > 0,
+        # Rows are what a source is looked for by; a plan has no selectors.
+        mendable=kinds.of_source(source).to_revise(source) is None and dataset["rowCount"] > 0,
         **shown,
     )
 

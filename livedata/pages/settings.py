@@ -19,10 +19,9 @@ from livedata.hints import Subject
 from livedata.messages.request import invalid
 from livedata.messages.validation import read
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import CELL_TYPES, Dataset
 from livedata.model.errors import Conflict, Detail, Invalid, NameTaken
 from livedata.model.ids import DatasetId, Micros
-from livedata.model.recipe import run_kind
 from livedata.model.requests import UpdateDataset
 from livedata.model.row_name import found_by, may_name_rows
 from livedata.pages.answers import page, sentences
@@ -32,6 +31,7 @@ from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.services import datasets, feed, queries, rows, shares
 from livedata.services.fires import TOLD, timetable
+from livedata.services.kinds import choice as kinds
 from livedata.store.database.store import Database
 
 COMMON: Final = (
@@ -91,11 +91,12 @@ def show(dataset: str, refused: RefusedForm | None = None, status: int = 200) ->
         refused=refused,
         saved=None if refused else SAVED.get(request.args.get("saved", "")),
         named_by=named_by or "",
+        types=CELL_TYPES,
         may_name=[] if found_by(columns) else [each for each in columns if may_name_rows(each)],
         source=source,
         unwritten=unwritten,
         version=version,
-        selectors=run_kind(declared["source"]) == "selectors",
+        has_plan=kinds.of_source(declared["source"]).to_revise(declared["source"]) is not None,
         about=Subject(owner, shown["name"]),
         changes=feed.head(db, owner, raw),
         shared=[each for each in shares.list_shares(db, owner, raw) if not each["revoked"]],

@@ -12,8 +12,9 @@ import pytest
 
 from livedata.cli.source.template import TEMPLATE
 from livedata.extraction.cells import read_cell
-from livedata.model.dataset import CollectedType, ColumnType
+from livedata.model.dataset import CollectedType, Column, ColumnType
 from livedata.rules.changes.invariants import disagrees
+from livedata.rules.conditions.parsing import example_clause, parse_where
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
@@ -94,6 +95,36 @@ def test_a_data_package_describes_a_column_of_each_type(typed: Shell, tmp_path: 
     assert {f"a_{kind}" for kind in TYPED} <= described
     with (tmp_path / "shop" / "rows.csv").open() as rows:
         assert len([*csv.reader(rows)]) == 2
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "xlsx"])
+def test_a_file_of_other_programs_takes_a_value_of_each_type(
+    typed: Shell, tmp_path: Path, file_format: str
+) -> None:
+    file = tmp_path / f"shop.{file_format}"
+    typed("dataset", "export", "shop", "--format", file_format, "-o", str(file))
+    assert file.stat().st_size > 0
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_a_condition_asks_for_a_value_of_each_type(typed: Shell, kind: str) -> None:
+    kept = str(TYPED[kind][1]).replace("True", "true")
+    for clause in (f"a_{kind} = {kept}", f"a_{kind} is not empty"):
+        assert "A1" in typed("rows", "list", "shop", "--where", clause).stdout
+    assert "A1" in typed("changes", "shop", "--when", f"a_{kind} changes").stdout
+
+
+@pytest.mark.parametrize("kind", get_args(ColumnType))
+def test_the_example_of_each_type_is_a_condition_that_is_right(kind: ColumnType) -> None:
+    column: Column = {
+        "id": "f1",
+        "label": "A",
+        "name": "a",
+        "ownership": "user",
+        "type": kind,
+        "key": False,
+    }
+    assert parse_where([example_clause([column])], [column]).states
 
 
 @pytest.mark.parametrize("kind", READ)

@@ -19,6 +19,7 @@ from livedata.formats.table_layout import TableLayout
 from livedata.formats.text_lines import csv_text, json_lines
 from livedata.messages.controls import escape_controls, escape_json
 from livedata.model import ids
+from livedata.model.dataset import CELL_TYPES
 from livedata.model.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -31,14 +32,6 @@ Stream = codecs.StreamWriter | TextIO
 
 DESCRIPTOR = "datapackage.json"
 ROWS = "rows.csv"
-_TYPES: Mapping[str, Mapping[str, str]] = {
-    "string": {"type": "string"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "url": {"type": "string", "format": "uri"},
-    # A date of livedata may have a time.
-    "date": {"type": "datetime", "format": "any"},
-}
 _ABOUT: Mapping[str, Mapping[str, object]] = {
     "rowKey": {
         "title": "Row key",
@@ -199,7 +192,7 @@ def _field(column: Column) -> dict[str, object]:
         "name": column["name"],
         "title": column["label"],
         **described,
-        **_TYPES[column["type"]],
+        **CELL_TYPES[column["type"]].package,
         **key,
     }
 

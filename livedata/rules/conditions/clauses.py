@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from livedata.model.dataset import ColumnType
+from livedata.model.dataset import CELL_TYPES, ColumnType
 from livedata.model.row import Scalar
 
 ROW_KEY: Final = "rowKey"
@@ -31,24 +31,21 @@ WITHOUT_VALUE: Final[frozenset[StateOperator]] = frozenset({"is empty", "is not 
 WITHIN_TEXTS: Final[frozenset[StateOperator]] = frozenset({"contains", "starts with", "ends with"})
 """What is asked of a part of a text, whatever its case."""
 _EQUAL: Final[Sequence[StateOperator]] = ("=", "!=")
-_ORDERED: Final[Sequence[StateOperator]] = (*_EQUAL, "<", "<=", ">", ">=")
-_TEXT: Final[Sequence[StateOperator]] = (*_EQUAL, "contains", "starts with", "ends with")
-_EMPTY: Final[Sequence[StateOperator]] = ("is empty", "is not empty")
+_COMPARES: Final[Mapping[str, Sequence[StateOperator]]] = {
+    "as text": (*_EQUAL, "contains", "starts with", "ends with"),
+    "by order": (*_EQUAL, "<", "<=", ">", ">="),
+    "for being equal": _EQUAL,
+}
 STATE_OPERATORS: Final[Mapping[ColumnType, Sequence[StateOperator]]] = {
-    "string": (*_TEXT, *_EMPTY),
-    "url": (*_TEXT, *_EMPTY),
-    "number": (*_ORDERED, *_EMPTY),
-    "date": (*_ORDERED, *_EMPTY),
-    "boolean": (*_EQUAL, *_EMPTY),
+    name: (*_COMPARES[kind.compares], "is empty", "is not empty")
+    for name, kind in CELL_TYPES.items()
 }
 """The type of a column -> the operators that compare its cells, as a form offers them."""
-_ANY_CHANGE: Final[Sequence[ChangeOperator]] = ("changes",)
+_NUMBERS: Final[Sequence[ChangeOperator]] = (
+    *("falls", "rises", "reaches a new low", "reaches a new high"),
+)
 CHANGE_OPERATORS: Final[Mapping[ColumnType, Sequence[ChangeOperator]]] = {
-    "string": _ANY_CHANGE,
-    "url": _ANY_CHANGE,
-    "number": ("changes", "falls", "rises", "reaches a new low", "reaches a new high"),
-    "date": _ANY_CHANGE,
-    "boolean": _ANY_CHANGE,
+    name: ("changes", *(_NUMBERS if name == "number" else ())) for name in CELL_TYPES
 }
 """The type of a column -> the operators that compare its cells with what stood before."""
 

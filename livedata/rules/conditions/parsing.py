@@ -10,9 +10,9 @@ from typing import Final, NoReturn, cast
 
 from msgspec import Struct
 
-from livedata.messages.conditions import TYPES, too_many_clauses, wrong_clause
+from livedata.messages.conditions import too_many_clauses, wrong_clause
 from livedata.messages.request import nearest
-from livedata.model.dataset import Column, ColumnType
+from livedata.model.dataset import CELL_TYPES, Column, ColumnType
 from livedata.model.errors import Invalid
 from livedata.model.ids import microseconds
 from livedata.model.problem import Param
@@ -75,13 +75,6 @@ _OFTEN_MEANT: Final[Mapping[str, StateOperator | ChangeOperator]] = {
     "is blank": "is empty",
     "is not": "!=",
 }
-_VALUES: Final[Mapping[ColumnType, str]] = {
-    "string": "contains tea",
-    "url": "contains /tea",
-    "number": "< 20",
-    "date": "< 2026-03-01",
-    "boolean": "= true",
-}
 _JOINED: Final = re.compile(r"\s(and|or|AND|OR|&&)\s|,\s")
 _SHOWN: Final = 8
 """So many columns are named where there is none of that name."""
@@ -99,13 +92,13 @@ class _Subject(Struct, frozen=True):
 
     @property
     def example(self) -> str:
-        return f"{self.name} {_VALUES[self.type]}"
+        return f"{self.name} {CELL_TYPES[self.type].example}"
 
     def example_of(self, operator: StateOperator | ChangeOperator) -> str:
         """A clause with an operator, if that fits the column."""
         if operator in CHANGE_OPERATORS[self.type] or operator in WITHOUT_VALUE:
             return f"{self.name} {operator}"
-        _, _, value = _VALUES[self.type].partition(" ")
+        _, _, value = CELL_TYPES[self.type].example.partition(" ")
         fits = operator in STATE_OPERATORS[self.type]
         return f"{self.name} {operator} {value}" if fits else self.example
 
@@ -179,7 +172,9 @@ def _no_column(text: str, word: str, columns: Sequence[Column]) -> Invalid:
 def example_clause(columns: Sequence[Column]) -> str:
     """A clause that is right for the first of these columns that is no key."""
     others = [column for column in columns if not column["key"]] or columns
-    return f"{others[0]['name']} {_VALUES[others[0]['type']]}" if others else "rowKey = A-1"
+    return (
+        f"{others[0]['name']} {CELL_TYPES[others[0]['type']].example}" if others else "rowKey = A-1"
+    )
 
 
 def _subject(name: str, columns: Sequence[Column]) -> _Subject | None:
@@ -244,7 +239,9 @@ def _behind(rest: str, operator: str) -> str | None:
 def _state_clause(clause: _Clause, operator: StateOperator, rest: str) -> StateClause:
     subject = clause.subject
     if operator not in STATE_OPERATORS[subject.type]:
-        clause.fail("type", word=operator, column=subject.name, type=TYPES[subject.type])
+        clause.fail(
+            "type", word=operator, column=subject.name, type=CELL_TYPES[subject.type].called
+        )
     if operator in WITHOUT_VALUE:
         if rest:
             clause.fail("behind", word=rest)
@@ -328,7 +325,7 @@ def _change_clause(clause: _Clause, operator: ChangeOperator, rest: str) -> Chan
     if subject.field is None:
         clause.fail("key_changes", word=operator)
     if operator not in CHANGE_OPERATORS[subject.type]:
-        kind = TYPES[subject.type]
+        kind = CELL_TYPES[subject.type].called
         example = f"{subject.name} changes"
         clause.fail("type", example, word=operator, column=subject.name, type=kind)
     if not rest:

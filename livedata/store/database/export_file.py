@@ -6,19 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from livedata.model.dataset import CELL_TYPES
 from livedata.model.row import Scalar
 from livedata.store.database.backend import Writer
 from livedata.store.database.sqlite.transaction import plain_file
 from livedata.store.database.statements import insert, listed
 
-_TYPES = {
-    "string": "TEXT",
-    "number": "NUMERIC",
-    "date": "TEXT",
-    "url": "TEXT",
-    "boolean": "INTEGER",
-    "key": "TEXT PRIMARY KEY",
-}
+_TYPES = {name: kind.sql for name, kind in CELL_TYPES.items()} | {"key": "TEXT PRIMARY KEY"}
 # `before` and `after` have no type: each line keeps the type of the cell that it is about.
 _CHANGES = """
 CREATE TABLE changes (
