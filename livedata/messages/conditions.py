@@ -58,6 +58,13 @@ _HOLDS: Final[Mapping[str, str]] = {
     "is empty": "is empty",
     "is not empty": "is not empty",
 }
+_DATES: Final[Mapping[str, str]] = {
+    "<": "is before {value}",
+    "<=": "is {value} or earlier",
+    ">": "is after {value}",
+    ">=": "is {value} or later",
+}
+"""What is said of dates instead."""
 _CHANGED: Final[Mapping[str, str]] = {
     "changes": "changed",
     "falls": "fell",
@@ -83,6 +90,12 @@ def wrong_clause(clause: str, code: str, example: str, **params: Param) -> Inval
 def too_many_clauses(count: int, most: int) -> Invalid:
     """The error of a condition of too many clauses."""
     return Invalid(f"There are {count} clauses, and a condition has at most {most}.")
+
+
+def in_words(kind: str, operator: str, value: str) -> str:
+    """What an operator asks of a cell of a type, as a reader says it."""
+    words = (_DATES if kind == "date" else {}).get(operator) or _HOLDS[operator]
+    return words.format(value=value)
 
 
 def state_met(column: str, operator: str, value: str, *, is_met_now: bool) -> str:

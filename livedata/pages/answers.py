@@ -50,14 +50,17 @@ def page(
     data: Callable[[], Mapping[str, object]] | None = None,
     status: int = 200,
     more: str | None = None,
+    back: str | None = None,
     **values: Any,
 ) -> Response:
     """A page; `more` is the address of the one that follows, None if none does.
 
+    So is `back` that of the one before, which it has where a list goes back.
+
     `data` makes what the page shows, in the shapes of the API, for whoever asks with ?as=json.
     """
     if data is not None and wants_json():
-        return reply(msgspec.json.encode({**data(), "next": more}))
+        return reply(msgspec.json.encode({**data(), "next": more, "previous": back}))
     density = _density()
     # What a form has led to has no address of its own.
     linked = data is not None and request.method == "GET"
@@ -70,6 +73,7 @@ def page(
         density=density,
         denser=address(density="roomy" if density else "compact"),
         more=more,
+        back=back,
         **filters.for_a_page(),
         **values,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,6 +12,8 @@ from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import Micros
 
+NO_PLACE: Final[Mapping[str, None]] = {"after": None, "before": None}
+"""The first page of a list: nothing in the address says where it goes on."""
 _MOST_DIGITS: Final = 10
 
 
@@ -47,13 +49,20 @@ def next_page(timestamp: str, identifier: str) -> str:
     return address(after=f"{ids.parse_timestamp(timestamp)}_{identifier}")
 
 
-def address(path: str | None = None, /, **changes: str | None) -> str:
+def address(path: str | None = None, /, **changes: str | Sequence[str] | None) -> str:
     """The address of this page with another wish; what is empty or None is left out.
 
     A page that a form has led to gives its `path`, since it stands at that of the form.
     """
-    query = {**request.args, **changes}
-    named = urlencode({name: value for name, value in query.items() if value})
+    query = request.args.to_dict(flat=False) | changes
+    named = urlencode(
+        [
+            (name, value)
+            for name, values in query.items()
+            for value in ([values] if isinstance(values, str) else values or ())
+            if value
+        ]
+    )
     return f"{path or request.path}?{named}" if named else path or request.path
 
 

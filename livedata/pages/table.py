@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
-from flask import Response, g, request
+from flask import Response, g, redirect, request
 from markupsafe import Markup
 from msgspec import ValidationError, json
 from msgspec.structs import replace
@@ -25,12 +25,11 @@ from livedata.model.row import RowStatus
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
+from livedata.pages.filter import TableFilter
 from livedata.pages.markup.filters import beginning, cell, moment, named
 from livedata.pages.markup.plot import plot, strip
-from livedata.pages.paging import address, malformed
-from livedata.pages.visits import YEAR, at_one_moment, context, remember
-from livedata.rules.conditions.clauses import StateClause
-from livedata.rules.conditions.parsing import example_clause, parse_where
+from livedata.pages.paging import NO_PLACE, address, malformed
+from livedata.pages.visits import YEAR, AnyResponse, at_one_moment, context, remember
 from livedata.services import queries, rows
 from livedata.services.fires import Timetable, timetable
 from livedata.services.pages.history import last_ends, of_table
@@ -57,36 +56,15 @@ MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
 
-class _Where(NamedTuple):
-    """The clause that a person has written: what it means, or what is wrong with it."""
-
-    text: str
-    example: str
-    states: Sequence[StateClause] = ()
-    wrong: str = ""
-
-    @classmethod
-    def of(cls, given: Mapping[str, str], columns: Sequence[Column]) -> _Where:
-        """Read the clause in the address of a page."""
-        text, example = given.get("where", "").strip(), example_clause(columns)
-        try:
-            return cls(text, example, parse_where([text] if text else [], columns).states)
-        except Invalid as error:
-            return cls(text, example, wrong=error.message)
-
-    @property
-    def options(self) -> Sequence[str]:
-        """What asks for the same on the command line."""
-        return ["--where", self.text] if self.states else ()
-
-
 @at_one_moment
-def show(dataset: str) -> Response:
+def show(dataset: str) -> AnyResponse:
     """The page of a dataset: how it is doing, and its rows."""
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
     shown = queries.dataset(g.db, owner, raw)
     name = shown["name"]
-    asked = _Where.of(request.args, shown["columns"])
+    asked = TableFilter.of(request.args, shown["columns"])
+    if asked.added:
+        return redirect(asked.with_added, 303)
     wish = replace(_wish(request.args, shown), where=asked.states)
     table = TablePage([], None) if asked.wrong else table_page(g.db, owner, raw, wish)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
@@ -114,13 +92,21 @@ def show(dataset: str) -> Response:
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
-        files={form: address(f"{request.path}/rows.{form}", after=None) for form in FILES},
+        files={form: address(f"{request.path}/rows.{form}", **NO_PLACE) for form in FILES},
         export=Subject(owner, name).command("dataset export", name, options=asked.options),
-        more=address(after=json.encode(table.end).decode()) if table.end else None,
+        more=_page_at("after", table.end),
+        back=_page_at("before", table.start),
         **_narrowing(wish, asked, shown),
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def _page_at(name: str, place: PageCursor | None) -> str | None:
+    """The address of the page that begins after a place, or ends before it."""
+    if place is None:
+        return None
+    return address(**{**NO_PLACE, name: json.encode(place).decode()})
 
 
 def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
@@ -168,10 +154,10 @@ def _served(db: Database, dataset: DatasetId) -> ServedTable:
     """The table that the page shows, with the rows of all of its pages. Raises Invalid."""
     owner = g.caller.owner
     shown = queries.dataset(db, owner, dataset)
-    asked = _Where.of(request.args, shown["columns"])
+    asked = TableFilter.of(request.args, shown["columns"])
     if asked.wrong:
         raise Invalid(asked.wrong)
-    wish = replace(_wish(request.args, shown), where=asked.states, after=None)
+    wish = replace(_wish(request.args, shown), where=asked.states, after=None, before=None)
     chosen = _chosen(shown["columns"])
     columns = [each for each in shown["columns"] if not chosen or each["id"] in chosen]
     with db.reading() as reader:
@@ -186,12 +172,12 @@ def _served(db: Database, dataset: DatasetId) -> ServedTable:
     )
 
 
-def _narrowing(wish: TableQuery, asked: _Where, shown: Dataset) -> dict[str, Any]:
+def _narrowing(wish: TableQuery, asked: TableFilter, shown: Dataset) -> dict[str, Any]:
     """What the form above the rows, and the heads of their columns, are filled with."""
     return {
         "wish": wish,
-        "where": asked,
-        "narrowed": any(request.args.get(name) for name in ("search", "where", "status", "only")),
+        "asked": asked,
+        "narrowed": bool(asked.texts or wish.search or wish.status or wish.stale or wish.unreadable),
         "statuses": STATUSES,
         "only": ONLY,
         "sorting": _sorting(wish, shown),
@@ -244,19 +230,20 @@ def _wish(given: Mapping[str, str], dataset: Dataset) -> TableQuery:
         status,
         stale=only == "stale",
         unreadable=only == "unreadable",
-        after=_place(given.get("after"), sort),
+        after=None if "before" in given else _place("after", given, sort),
+        before=_place("before", given, sort),
     )
 
 
-def _place(after: str | None, sort: str | None) -> PageCursor | None:
+def _place(name: str, given: Mapping[str, str], sort: str | None) -> PageCursor | None:
     try:
-        place = None if after is None else json.decode(after, type=PageCursor)
+        place = json.decode(given[name], type=PageCursor) if name in given else None
         if place is not None:
             ids.raw_id(place.row)
             if sort is None:  # newest first
                 ids.parse_timestamp(str(place.by))
     except (ValidationError, ValueError, RecursionError) as error:
-        raise _wrong("after", "is no end of a page") from error
+        raise _wrong(name, "is no end of a page") from error
     return place
 
 
@@ -267,13 +254,15 @@ def _wrong(name: str, problem: str) -> BadRequest:
 def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
     """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
     columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
-    others = {column: ("none", address(sort=column, order=None, after=None)) for column in columns}
+    unsorted = address(sort=None, order=None, **NO_PLACE)
+    by = f"{unsorted}{'&' if '?' in unsorted else '?'}sort="
+    others = {column: ("none", f"{by}{column}") for column in columns}
     if wish.sort is None:
         return others
     if wish.descending:
-        own = "descending", address(sort=None, order=None, after=None)
+        own = "descending", unsorted
     else:
-        own = "ascending", address(order="down", after=None)
+        own = "ascending", address(order="down", **NO_PLACE)
     return {**others, wish.sort: own}
 
 

@@ -220,11 +220,16 @@ def identities(
 
 
 def where(
-    dataset: DatasetId, only: RowFilter, before: tuple[Micros, str] | None = None
+    dataset: DatasetId,
+    only: RowFilter,
+    before: tuple[Micros, str] | None = None,
+    *,
+    newer: bool = False,
 ) -> tuple[str, dict[str, object]]:
     """What stands after WHERE for rows of a dataset, and the values that it names.
 
-    `before` is (updatedAt, id) of the last row seen of a list that has the newest first.
+    `before` is (updatedAt, id) of the last row seen of a list that has the newest first; `newer`
+    are those that stand before it there.
     """
     conditions = ["dataset_id = :dataset"]
     if only.since is not None:
@@ -240,7 +245,7 @@ def where(
     values: dict[str, object] = {"dataset": dataset, "since": only.since, **named}
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.
-        conditions.append("(updated_at, id) < (:updated_at, :last)")
+        conditions.append(f"(updated_at, id) {'>' if newer else '<'} (:updated_at, :last)")
         values |= {"updated_at": before[0], "last": raw_id(before[1])}
     return " AND ".join(conditions), values
 

@@ -86,14 +86,18 @@ def newest(
     only: RowFilter,
     before: tuple[Micros, str] | None,
     limit: int | None,
+    *,
+    back: bool = False,
 ) -> Iterator[CandidateRow]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen.
 
-    Without a limit all of them, for a reader who stops.
+    `back` has those that stand before it, the nearest first. Without a limit all of them, for a
+    reader who stops.
     """
-    where, values = rows.where(dataset, only, before)
+    where, values = rows.where(dataset, only, before, newer=back)
     most = "" if limit is None else " LIMIT :limit"
-    sql = f"{_CANDIDATE} {where} ORDER BY updated_at DESC, id DESC{most}"
+    order = "updated_at, id" if back else "updated_at DESC, id DESC"
+    sql = f"{_CANDIDATE} {where} ORDER BY {order}{most}"
     return starmap(CandidateRow, reader.page(sql, **values, limit=limit))
 
 
@@ -101,6 +105,12 @@ def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[
     """All of them, in no order, for a reader who may stop."""
     where, values = rows.where(dataset, only)
     return starmap(CandidateRow, reader.page(f"{_CANDIDATE} {where}", **values))
+
+
+def count(reader: Reader, dataset: DatasetId, only: RowFilter) -> int:
+    """How many there are, also of those that are gone."""
+    where, values = rows.where(dataset, only)
+    return int(reader.value(f"SELECT count(*) FROM rows WHERE {where}", **values))  # noqa: S608  (our names)
 
 
 def lines(

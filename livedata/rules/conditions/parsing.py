@@ -126,6 +126,14 @@ def parse_where(texts: Sequence[str], columns: Sequence[Column]) -> Condition:
     return condition
 
 
+def write_clause(name: str, operator: str, value: str) -> str:
+    """The clause that compares a column, or the key, with a value: the edges of a text count."""
+    # What is quoted already would lose its quotation marks.
+    is_quoted = value != value.strip() or value.startswith('"')
+    written = f'"{value}"' if is_quoted else value
+    return f"{name} {operator} {written}".strip()
+
+
 def parse_when(texts: Sequence[str], columns: Sequence[Column]) -> Condition:
     """A condition on revisions: clauses on cells, on what has changed, and on rows.
 

@@ -7,14 +7,15 @@ from functools import lru_cache
 from heapq import nlargest, nsmallest
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
-from livedata.model.row import Row, RowFilter, RowStatus, Scalar
+from livedata.model.row import ALL_ROWS, Row, RowFilter, RowStatus, Scalar
 from livedata.model.row_name import is_digest
 from livedata.rules.conditions.clauses import Shown, StateClause
 from livedata.rules.conditions.matching import holds
@@ -23,13 +24,15 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.overrides import moved_in
-from livedata.store.shown_rows import CandidateRow, Line, candidates, lines, newest
+from livedata.store.shown_rows import CandidateRow, Line, candidates, count, lines, newest
 
 ON_A_PAGE: Final = 100
 _LONGEST: Final = 200
 """The characters of a text by which rows are sorted: a place in the list stands in an address."""
 _LOOKED_AT: Final = 64 * 1024 * 1024
 """The characters that are looked at for one page: two of the largest Runs gather as much."""
+_COUNTED: Final = 16 * 1024 * 1024
+"""The characters that are looked at to count what a query finds."""
 _TOO_LONG: Final = (
     "This table has too much text to be sorted: more than 64 million characters would have to be "
     "read for a page. Show its newest rows, narrow them by status, or sort an export of it."
@@ -42,7 +45,7 @@ Place = tuple[Scalar, RowId]
 
 
 class PageCursor(Struct, frozen=True):
-    """The last row of a page: what it was sorted by, and its id."""
+    """The first or the last row of a page: what it was sorted by, and its id."""
 
     by: Scalar
     row: str
@@ -63,6 +66,7 @@ class TableQuery(Struct, frozen=True):
     stale: bool = False
     unreadable: bool = False
     after: PageCursor | None = None
+    before: PageCursor | None = None
     where: Sequence[StateClause] = ()
 
     @property
@@ -71,12 +75,35 @@ class TableQuery(Struct, frozen=True):
         statuses = () if self.status is None else (self.status,)
         return RowFilter(statuses=statuses, unreadable=self.unreadable, edited=self.stale)
 
+    @property
+    def asks_of_cells(self) -> bool:
+        """Whether rows have to be looked at to know which ones are wanted."""
+        return bool(self.search or self.where or self.stale)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether some rows of the table are not wanted."""
+        return self.asks_of_cells or self.only != ALL_ROWS
+
+
+class Hits(Struct, frozen=True):
+    """How many rows a query finds of all that its table has; at least so many if not `is_exact`."""
+
+    rows: int
+    of: int
+    is_exact: bool = True
+
 
 class TablePage(Struct, frozen=True):
-    """The lines of a page, and the place from which the next one goes on."""
+    """The lines of a page, and the places from which one goes on and back.
+
+    `hits` is None if all rows are wanted.
+    """
 
     lines: Sequence[Line]
     end: PageCursor | None
+    start: PageCursor | None = None
+    hits: Hits | None = None
 
 
 def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery) -> TablePage:
@@ -87,11 +114,32 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
         looking = _Looking(reader, dataset, fields, query)
-        places, end = looking.newest() if query.sort is None else looking.sorted()
-        written = lines(reader, dataset, fields, [row for _, row in places])
+        stretch = looking.stretch()
+        if query.before is not None and stretch.end is None:
+            # Nothing stands further ahead: it is the first page, which is not to be a short one.
+            looking = _Looking(reader, dataset, fields, replace(query, before=None))
+            stretch = looking.stretch()
+        written = lines(reader, dataset, fields, [row for _, row in stretch.places])
+        hits = looking.hits(stretch) if query.is_narrowed else None
+    return _page(looking.query, stretch, written, hits)
+
+
+def _page(
+    query: TableQuery, stretch: _Stretch, written: Sequence[Line], hits: Hits | None
+) -> TablePage:
+    places, end = stretch
     if len(written) < len(places):  # long texts may leave less room than there are rows
         end = places[len(written) - 1]
-    return TablePage(written, None if end is None else PageCursor(end[0], ids.format_uuid(end[1])))
+    far = None if end is None else _cursor(end)
+    if query.before is not None:
+        # What it goes back from follows it; where no row is wanted, what was looked at does.
+        return TablePage(written[::-1], _cursor(places[0]) if places else far, far, hits)
+    near = _cursor(places[0]) if places else query.after
+    return TablePage(written, far, None if query.after is None else near, hits)
+
+
+def _cursor(place: Place) -> PageCursor:
+    return PageCursor(place[0], ids.format_uuid(place[1]))
 
 
 def every_row(
@@ -118,75 +166,120 @@ def full_rows(
         return rows.of_ids(reader, dataset, fields, [RowId(ids.raw_id(line.id)) for line in wanted])
 
 
+class _Stretch(NamedTuple):
+    """Rows that follow each other from a place on, or stand before it, the nearest first.
+
+    `end` is the place beyond which others may be: the last one that was looked at.
+    """
+
+    places: Sequence[Place]
+    end: Place | None
+
+
 class _Looking:
     """What is found of a query in the rows of a table: no index has the texts of cells."""
 
     def __init__(
-        self, reader: Reader, dataset: DatasetId, fields: Fields, query: TableQuery
+        self,
+        reader: Reader,
+        dataset: DatasetId,
+        fields: Fields,
+        query: TableQuery,
+        most: int = _LOOKED_AT,
     ) -> None:
+        self.query = query
         self._reader = reader
         self._dataset = dataset
-        self._query = query
+        self._fields = fields
         self._searched = query.search.casefold()
         self._by = _sorting(fields, query)
-        self._left = _LOOKED_AT
+        self._left = most
+        self._matched = 0
         asked = [clause.field for clause in query.where if clause.field is not None]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
 
-    def newest(self) -> tuple[list[Place], Place | None]:
-        """The rows of a page by the index of the store, however long the table is.
+    def stretch(self) -> _Stretch:
+        """The rows of a page. Raises Invalid."""
+        return self._newest() if self.query.sort is None else self._sorted()
 
-        With the place after which others may be: the last one looked at.
-        """
-        after = self._query.after
-        before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
-        asked = self._query
-        limit = None if asked.search or asked.where or asked.stale else ON_A_PAGE + 1
-        only = self._query.only
+    def _newest(self) -> _Stretch:
+        """They are found by the index of the store, however long the table is."""
+        query, back = self.query, self.query.before is not None
+        cursor = query.before if back else query.after
+        place = None if cursor is None else (ids.parse_timestamp(str(cursor.by)), cursor.row)
+        limit = None if query.asks_of_cells else ON_A_PAGE + 1
         last: CandidateRow | None = None
         places: list[Place] = []
-        for row in newest(self._reader, self._dataset, only, before, limit):
+        for row in newest(self._reader, self._dataset, query.only, place, limit, back=back):
             if self._left <= 0 and last is not None:
-                return places, self._place(last)
+                return _Stretch(places, self._place(last))
             if self._wants(row):
                 # One more than is shown tells whether there are more.
                 if len(places) == ON_A_PAGE:
-                    return places, places[-1]
+                    return _Stretch(places, places[-1])
                 places.append(self._place(row))
             last = row
-        return places, None
+        return _Stretch(places, None)
 
-    def sorted(self) -> tuple[list[Place], Place | None]:
-        """The rows of a page after the place of the page before. Raises Invalid."""
-        descends, after = self._query.descending, self._query.after
-        placed = ((_order(*place, descends=descends), place) for place in self._matching())
-        if after is not None:
-            end = _order(after.by, ids.raw_id(after.row), descends=descends)
+    def _sorted(self) -> _Stretch:
+        """They are those after the place of the page before, or ahead of it. Raises Invalid."""
+        query = self.query
+        back = query.before is not None
+        cursor = query.before if back else query.after
+        placed = (
+            (_order(*place, descends=query.descending), place) for place in self._matching()
+        )
+        falls = query.descending != back
+        if cursor is not None:
+            end = _order(cursor.by, ids.raw_id(cursor.row), descends=query.descending)
             placed = (
                 (value, place)
                 for value, place in placed
-                if (value < end if descends else value > end)
+                if (value < end if falls else value > end)
             )
-        pick = nlargest if descends else nsmallest
+        pick = nlargest if falls else nsmallest
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
         shown = first[:ON_A_PAGE]
-        return shown, shown[-1] if len(first) > len(shown) else None
+        return _Stretch(shown, shown[-1] if len(first) > len(shown) else None)
+
+    def hits(self, stretch: _Stretch) -> Hits:
+        """How many rows the query finds, of which a stretch has been read already."""
+        query = self.query
+        total = count(self._reader, self._dataset, ALL_ROWS)
+        if not query.asks_of_cells:
+            return Hits(count(self._reader, self._dataset, query.only), total)
+        if query.sort is not None:
+            return Hits(self._matched, total)
+        if query.after is None and query.before is None and stretch.end is None:
+            return Hits(len(stretch.places), total)
+        counting = _Looking(self._reader, self._dataset, self._fields, query, _COUNTED)
+        return counting.counted(total)
+
+    def counted(self, total: int) -> Hits:
+        """How many rows it finds, as far as it may look."""
+        found_rows = 0
+        for row in newest(self._reader, self._dataset, self.query.only, None, None):
+            if self._left <= 0:
+                return Hits(found_rows, total, is_exact=False)
+            found_rows += self._wants(row)
+        return Hits(found_rows, total)
 
     def every(self) -> Iterator[RowId]:
         """The rows of all pages. Raises Invalid."""
-        descends = self._query.descending
-        if self._query.sort is None:
-            candidate_rows = newest(self._reader, self._dataset, self._query.only, None, None)
+        descends = self.query.descending
+        if self.query.sort is None:
+            candidate_rows = newest(self._reader, self._dataset, self.query.only, None, None)
             return (row.id for row in candidate_rows if self._wants(row))
         places = ((_order(*place, descends=descends), place[1]) for place in self._matching())
         return (row for _, row in sorted(places, key=itemgetter(0), reverse=descends))
 
     def _matching(self) -> Iterator[Place]:
         """The place of each row: whole rows would be too much to hold."""
-        for row in candidates(self._reader, self._dataset, self._query.only):
+        for row in candidates(self._reader, self._dataset, self.query.only):
             if self._left <= 0:
                 raise Invalid(_TOO_LONG)
             if self._wants(row):
+                self._matched += 1
                 yield self._place(row)
 
     def _place(self, row: CandidateRow) -> Place:
@@ -195,9 +288,9 @@ class _Looking:
     def _wants(self, row: CandidateRow) -> bool:
         """Whether a person wishes to see a row; it has been looked at then."""
         self._left -= row.size
-        if self._query.stale and not self._has_moved(row):
+        if self.query.stale and not self._has_moved(row):
             return False
-        if self._query.where and not holds(self._query.where, row.key, self._shown(row)):
+        if self.query.where and not holds(self.query.where, row.key, self._shown(row)):
             return False
         return not self._searched or self._holds(row)
 

@@ -1,0 +1,189 @@
+"""The filter of a table: the clauses that its rows have to meet, and the form that adds one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from werkzeug.datastructures import MultiDict
+
+from livedata.messages.conditions import in_words
+from livedata.model.dataset import Column, ColumnType
+from livedata.model.errors import Invalid
+from livedata.pages.paging import NO_PLACE, address, malformed
+from livedata.rules.conditions.clauses import (
+    ROW_KEY,
+    STATE_OPERATORS,
+    WITHOUT_VALUE,
+    StateClause,
+)
+from livedata.rules.conditions.parsing import example_clause, parse_where, write_clause
+
+KEY: Final = "Key of the row"
+"""What a reader calls that of which a clause says ``rowKey``."""
+_GROUPS: Final[Mapping[str, Sequence[ColumnType]]] = {
+    "Any column": ("boolean",),
+    "Texts and addresses": ("string", "url"),
+    "Numbers": ("number",),
+    "Dates": ("date",),
+}
+"""What the operators of some types are called together."""
+_SAID: Final[Mapping[str, str]] = {"true": "yes", "false": "no"}
+"""What a clause calls these values -> what the pages do."""
+_MEANT: Final[Mapping[str, str]] = {said: written for written, said in _SAID.items()}
+_GAP: Final = "…"
+"""Stands where the value goes."""
+
+
+class Chip(Struct, frozen=True):
+    """A clause that narrows the table: its text, what it says, and the address without it."""
+
+    text: str
+    words: str
+    without: str
+
+
+class TypedClause(Struct, frozen=True):
+    """What the form of a filter was sent with, and why it adds no clause; empty for nothing."""
+
+    column: str = ""
+    operator: str = ""
+    value: str = ""
+    wrong: str = ""
+
+
+class TableFilter(Struct, frozen=True):
+    """The clauses in the address of a table, and what its form says.
+
+    `states` is what the clauses mean; `wrong` says what is wrong with one of them, which is
+    `amiss`. `added` is the clause that the form adds.
+    """
+
+    columns: Sequence[Column]
+    texts: Sequence[str]
+    states: Sequence[StateClause] = ()
+    wrong: str = ""
+    amiss: str = ""
+    typed: TypedClause = TypedClause()
+    added: str = ""
+
+    @classmethod
+    def of(cls, given: MultiDict[str, str], columns: Sequence[Column]) -> TableFilter:
+        """Read the address of a page. Raises BadRequest for a column that there is not."""
+        texts = [*dict.fromkeys(filter(None, map(str.strip, given.getlist("where"))))]
+        typed = TypedClause(
+            *(given.get(name, "").strip() for name in ("filter", "operator", "value"))
+        )
+        if typed.column not in {"", ROW_KEY, *(column["id"] for column in columns)}:
+            raise malformed("filter", "is no column of this dataset", "the table")
+        try:
+            states = parse_where(texts, columns).states
+        except Invalid as error:
+            amiss = next((text for text in texts if _fault(text, columns)), "")
+            return cls(columns, texts, (), error.message, amiss, typed)
+        if not typed.operator or not (typed.column or typed.value):
+            return cls(columns, texts, states, typed=typed)
+        clause, wrong = _added(texts, typed, columns)
+        said = TypedClause(typed.column, typed.operator, typed.value, wrong)
+        return cls(columns, texts, states, typed=said, added="" if wrong else clause)
+
+    @property
+    def with_added(self) -> str:
+        """The address of the table with the clause that the form adds."""
+        texts = [*dict.fromkeys([*self.texts, self.added])]
+        return address(filter=None, operator=None, value=None, where=texts, **NO_PLACE)
+
+    @property
+    def options(self) -> list[str]:
+        """What asks for the same on the command line."""
+        return [option for state in self.states for option in ("--where", state.text)]
+
+    @property
+    def chips(self) -> list[Chip]:
+        """The clauses, each with the address of the table without it."""
+        meant = {state.text: state for state in self.states}
+        labels = {column["id"]: column["label"] for column in self.columns}
+        chips = []
+        for text in self.texts:
+            state, others = meant.get(text), [each for each in self.texts if each != text]
+            words = text if state is None else _says(state, labels)
+            chips.append(Chip(text, words, address(where=others, **NO_PLACE)))
+        return chips
+
+    @property
+    def subjects(self) -> list[tuple[str, str]]:
+        """What a clause may be about: the id of each column, and its label."""
+        key = [] if any(each["name"] == ROW_KEY for each in self.columns) else [(ROW_KEY, KEY)]
+        return [*((column["id"], column["label"]) for column in self.columns), *key]
+
+    @property
+    def kind(self) -> ColumnType | None:
+        """The type of the column that was chosen; None if none was."""
+        types = {column["id"]: column["type"] for column in self.columns}
+        return types.get(self.typed.column, "string" if self.typed.column else None)
+
+    @property
+    def operators(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The operators in words, by what they are for; only those of the column, if one is."""
+        if self.kind is not None:
+            return [("", [(each, _words(self.kind, each)) for each in STATE_OPERATORS[self.kind]])]
+        types = {column["type"] for column in self.columns} | {"boolean", "string"}
+        of_any = STATE_OPERATORS["boolean"]
+        return [
+            (
+                name,
+                [
+                    (each, _words(kinds[0], each))
+                    for each in STATE_OPERATORS[kinds[0]]
+                    if name == "Any column" or each not in of_any
+                ],
+            )
+            for name, kinds in _GROUPS.items()
+            if types.intersection(kinds)
+        ]
+
+    @property
+    def example(self) -> str:
+        """A clause that is right."""
+        return example_clause(self.columns)
+
+
+def _added(
+    texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]
+) -> tuple[str, str]:
+    """The clause that a form adds to others, and what is wrong with it; empty for nothing."""
+    names = {column["id"]: (column["name"], column["type"]) for column in columns}
+    if not typed.column:
+        return "", f"Choose the column of which this is asked: {typed.value}"
+    name, kind = names.get(typed.column, (ROW_KEY, "string"))
+    value = "" if typed.operator in WITHOUT_VALUE else typed.value
+    if kind == "boolean":
+        value = _MEANT.get(value.lower(), value)
+    clause = write_clause(name, typed.operator, value)
+    try:
+        parse_where([*texts, clause], columns)
+    except Invalid as error:
+        return clause, error.message
+    return clause, ""
+
+
+def _fault(text: str, columns: Sequence[Column]) -> str:
+    try:
+        parse_where([text], columns)
+    except Invalid as error:
+        return error.message
+    return ""
+
+
+def _says(state: StateClause, labels: Mapping[str, str]) -> str:
+    """A clause as a reader would say it."""
+    label = KEY if state.field is None else labels[state.field]
+    value = state.written
+    if state.type == "boolean":
+        value = _SAID.get(value, value)
+    return f"{label} {in_words(state.type, state.operator, value)}"
+
+
+def _words(kind: ColumnType, operator: str) -> str:
+    return in_words(kind, operator, _GAP)
