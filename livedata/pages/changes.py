@@ -21,7 +21,7 @@ from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.notices import feeds
-from livedata.services.pages.history import Narrowing, history
+from livedata.services.pages.history import History, Narrowing, history
 
 KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
 
@@ -43,6 +43,7 @@ def show(dataset: str) -> Response:
         kinds=KINDS,
         given=request.args,
         more=earlier(request.path, told.before),
+        back=later(request.path, told),
         feed=_feed(raw, feeds.token(store, owner, raw)),
     )
 
@@ -111,6 +112,13 @@ def _occasion(change: Change) -> tuple[str | None, ...]:
 def earlier(path: str, before: int | None) -> str | None:
     """The address of the page with the changes before this one."""
     return None if before is None else address(path, before=str(before))
+
+
+def later(path: str, told: History) -> str | None:
+    """The address of the page with the changes ahead of these."""
+    if told.is_first:
+        return None
+    return address(path, before=None if told.ahead is None else str(told.ahead))
 
 
 def _wrong(name: str, problem: str) -> BadRequest:

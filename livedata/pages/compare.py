@@ -15,7 +15,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
 from livedata.pages.news import FIRST_DAYS, day_of
-from livedata.pages.paging import address, passed_over
+from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
@@ -68,6 +68,7 @@ def show(dataset: str) -> Response:
         windows=_windows(zone),
         refusal=refusal,
         more=None if compared is None else _more(compared, passed),
+        back=back_by(ON_A_PAGE),
     )
 
 

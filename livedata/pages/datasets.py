@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from flask import Response, g, request
@@ -18,7 +19,7 @@ from livedata.model.problem import Remedy
 from livedata.pages.answers import page, wants_json
 from livedata.pages.markup.plot import sparkline, strip
 from livedata.pages.news import BrowserVisit, Told, first_news, visit_now
-from livedata.pages.paging import cursor, next_page
+from livedata.pages.paging import cursor, next_page, page_ahead, place_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
@@ -78,7 +79,9 @@ def show() -> Response:
     more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
     summaries = _summaries(shown)
     if "after" in request.args:
-        return _page(summaries, more)
+        first = place_of(shown[0]["createdAt"], shown[0]["id"]) if shown else cursor(request.args)
+        ahead = partial(queries.dataset_ahead, g.db, owner)
+        return _page(summaries, more, back=page_ahead(first, ON_A_PAGE, ahead))
     visit = visit_now(owner, ids.now(), zone)
     told, troubles = first_news(visit), troubled(g.db, owner)
     answer = _page(summaries, more, told, visit, troubles)
@@ -93,6 +96,7 @@ def _page(
     told: Told | None = None,
     visit: BrowserVisit | None = None,
     troubles: Sequence[Troubled] = (),
+    back: str | None = None,
 ) -> Response:
     news = [] if told is None else [each.as_json for each in told.news.datasets]
     return page(
@@ -104,6 +108,7 @@ def _page(
         told=told,
         visit=visit,
         more=more,
+        back=back,
     )
 
 

@@ -149,9 +149,7 @@ class TableFilter(Struct, frozen=True):
         return example_clause(self.columns)
 
 
-def _added(
-    texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]
-) -> tuple[str, str]:
+def _added(texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]) -> tuple[str, str]:
     """The clause that a form adds to others, and what is wrong with it; empty for nothing."""
     names = {column["id"]: (column["name"], column["type"]) for column in columns}
     if not typed.column:

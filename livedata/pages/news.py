@@ -19,7 +19,7 @@ from werkzeug.wrappers import Response
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
 from livedata.pages.answers import page, wants_json
-from livedata.pages.paging import address, malformed, passed_over
+from livedata.pages.paging import address, back_by, malformed, passed_over
 from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.services.moments import end_of_day
@@ -134,6 +134,7 @@ def show() -> Response:
         visit=visit,
         windows=_windows(day_of(now, zone)),
         more=further,
+        back=back_by(BOUNDS.datasets),
     )
     if not wants_json():
         visit.keep(answer, owner)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 from urllib.parse import urlencode
 
 from flask import request
@@ -12,12 +12,14 @@ from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import Micros
 
+Place: TypeAlias = tuple[Micros, str]
+"""The moment and the id of a thing in a list."""
 NO_PLACE: Final[Mapping[str, None]] = {"after": None, "before": None}
 """The first page of a list: nothing in the address says where it goes on."""
 _MOST_DIGITS: Final = 10
 
 
-def cursor(given: Mapping[str, str]) -> tuple[Micros, str] | None:
+def cursor(given: Mapping[str, str]) -> Place | None:
     """The (moment, id) of the last thing on the page before; None on the first page.
 
     Raises BadRequest.
@@ -44,9 +46,39 @@ def passed_over(given: Mapping[str, str]) -> int:
     return int(after)
 
 
+def back_by(step: int, path: str | None = None) -> str | None:
+    """The address of the page so many things ahead of this one; None on the first page."""
+    passed = passed_over(request.args)
+    if not passed:
+        return None
+    return address(path, after=str(passed - step) if passed > step else None)
+
+
+def place_of(timestamp: str, identifier: str) -> Place:
+    """Where the thing of this moment and id stands in its list."""
+    return Micros(ids.parse_timestamp(timestamp)), identifier
+
+
 def next_page(timestamp: str, identifier: str) -> str:
     """The address of the page after the thing of this moment and id."""
-    return address(after=f"{ids.parse_timestamp(timestamp)}_{identifier}")
+    return _page_after(place_of(timestamp, identifier))
+
+
+def page_ahead(
+    first: Place | None, step: int, ahead: Callable[[Place, int], Place | None]
+) -> str | None:
+    """The address of the page ahead of the one that begins with `first`; None on the first page.
+
+    `ahead` asks which thing stands so many ahead of one: a page of `step` begins after the one that
+    it has no place for, or is the first.
+    """
+    if "after" not in request.args or first is None:
+        return None
+    return _page_after(ahead(first, step + 1))
+
+
+def _page_after(place: Place | None) -> str:
+    return address(after=None if place is None else f"{place[0]}_{place[1]}")
 
 
 def address(path: str | None = None, /, **changes: str | Sequence[str] | None) -> str:

@@ -35,7 +35,7 @@ from livedata.model.row import (
 )
 from livedata.model.row_name import RowName, name_row
 from livedata.pages.answers import page, sentences
-from livedata.pages.changes import earlier, narrowing
+from livedata.pages.changes import earlier, later, narrowing
 from livedata.pages.markup.filters import cut
 from livedata.pages.markup.plot import plot
 from livedata.pages.typed import request_id_of
@@ -117,6 +117,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         labels=labels(shown["columns"]),
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
+        back=later(f"/datasets/{dataset}/rows/{row}", told),
     )
 
 

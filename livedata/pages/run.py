@@ -25,7 +25,7 @@ from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
-from livedata.pages.paging import address, no_end, passed_over
+from livedata.pages.paging import address, back_by, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs
 from livedata.services.kept_output import ProposedChanges, would_change
@@ -73,6 +73,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         more=_more(report, shown["held"]),
         # Rows are what a source is looked for by; a plan has no selectors.
         mendable=kinds.of_source(source).to_revise(source) is None and dataset["rowCount"] > 0,
+        back=back_by(ON_A_PAGE, f"/runs/{report.run['id']}"),
         **shown,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from flask import g, redirect, request
@@ -14,10 +15,10 @@ from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import plot
-from livedata.pages.paging import cursor, next_page
+from livedata.pages.paging import cursor, next_page, page_ahead, place_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
-from livedata.services.pages.history import earlier_runs, of_table
+from livedata.services.pages.history import earlier_runs, of_table, run_ahead
 from livedata.services.run_report import all_figures
 
 ON_A_PAGE: Final = 30
@@ -34,6 +35,8 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
     ends = [end for _, end in listed[:ON_A_PAGE]]
     figures = all_figures(g.db, kept)
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
+    first = place_of(kept[0]["queuedAt"], kept[0]["id"]) if kept else cursor(request.args)
+    ahead = partial(run_ahead, g.db, owner, raw)
     return page(
         "runs.html",
         data=lambda: {"data": kept, "ends": ends, "figures": figures},
@@ -45,6 +48,7 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         counts={end.run: end.rows for end in ends if end.rows is not None},
         drawn=plot(of_table(ends)),
         more=more,
+        back=page_ahead(first, ON_A_PAGE, ahead),
         refusal=refusal,
     )
 

@@ -12,6 +12,7 @@ from flask import Response, g, redirect, request
 from markupsafe import Markup
 from msgspec import ValidationError, json
 from msgspec.structs import replace
+from werkzeug.wrappers import Response as AnyResponse
 
 from livedata.api.queries import identified
 from livedata.api.tables import ROW_FORMS, rows_file, streamed
@@ -29,7 +30,7 @@ from livedata.pages.filter import TableFilter
 from livedata.pages.markup.filters import beginning, cell, moment, named
 from livedata.pages.markup.plot import plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
-from livedata.pages.visits import YEAR, AnyResponse, at_one_moment, context, remember
+from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.services import queries, rows
 from livedata.services.fires import Timetable, timetable
 from livedata.services.pages.history import last_ends, of_table
@@ -82,7 +83,6 @@ def show(dataset: str) -> AnyResponse:
             **fires,
         },
         dataset=shown,
-        table=table,
         labels=[(column["id"], column["label"]) for column in columns],
         offered=offered,
         chosen=chosen,
@@ -92,14 +92,30 @@ def show(dataset: str) -> AnyResponse:
         strip=strip(ends),
         stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
-        files={form: address(f"{request.path}/rows.{form}", **NO_PLACE) for form in FILES},
-        export=Subject(owner, name).command("dataset export", name, options=asked.options),
-        more=_page_at("after", table.end),
-        back=_page_at("before", table.start),
+        **_files(Subject(owner, name), asked),
+        **_paged(table),
         **_narrowing(wish, asked, shown),
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def _files(about: Subject, asked: TableFilter) -> dict[str, Any]:
+    """What leads to all rows of the view as a file, and does so at a shell."""
+    name = about.dataset
+    return {
+        "files": {form: address(f"{request.path}/rows.{form}", **NO_PLACE) for form in FILES},
+        "export": about.command("dataset export", name, options=asked.options),
+    }
+
+
+def _paged(table: TablePage) -> dict[str, Any]:
+    """The rows of a page, and what leads on and back from them."""
+    return {
+        "table": table,
+        "more": _page_at("after", table.end),
+        "back": _page_at("before", table.start),
+    }
 
 
 def _page_at(name: str, place: PageCursor | None) -> str | None:
@@ -177,7 +193,7 @@ def _narrowing(wish: TableQuery, asked: TableFilter, shown: Dataset) -> dict[str
     return {
         "wish": wish,
         "asked": asked,
-        "narrowed": bool(asked.texts or wish.search or wish.status or wish.stale or wish.unreadable),
+        "narrowed": bool(asked.texts) or wish.is_narrowed,
         "statuses": STATUSES,
         "only": ONLY,
         "sorting": _sorting(wish, shown),

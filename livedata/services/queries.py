@@ -47,6 +47,14 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
+def dataset_ahead(
+    db: Database, owner: OwnerName, first: tuple[Micros, str], count: int
+) -> tuple[Micros, str] | None:
+    """The (createdAt, id) of the dataset that stands so many ahead of one; None for no such."""
+    with db.reading() as reader:
+        return dataset_store.ahead(reader, owner, first, count)
+
+
 def dataset_names(db: Database, owner: OwnerName) -> list[str]:
     """The names of the owner's datasets."""
     with db.reading() as reader:

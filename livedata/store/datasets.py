@@ -140,6 +140,22 @@ def newest(
     return [_dataset(row) for row in rows]
 
 
+def ahead(
+    reader: Reader, owner: OwnerName, first: tuple[Micros, str], count: int
+) -> tuple[Micros, str] | None:
+    """(createdAt, id) of the dataset that stands so many ahead of one; None if so many do not."""
+    row = reader.row(
+        "SELECT created_at, id FROM datasets WHERE owner = :owner "
+        "AND (created_at, id) > (:created_at, :first) "
+        "ORDER BY created_at, id LIMIT 1 OFFSET :ahead",
+        owner=owner,
+        created_at=first[0],
+        first=raw_id(first[1]),
+        ahead=count - 1,
+    )
+    return None if row is None else (row[0], format_uuid(row[1]))
+
+
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:
     """The id of the dataset of exactly that name."""
     dataset: DatasetId | None = reader.value(

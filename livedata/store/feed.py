@@ -30,6 +30,7 @@ SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.
        v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence
 FROM revisions v
 """
+_PLACE = "SELECT v.sequence, v.kind FROM revisions v"
 
 
 # What stood there is kept with the change, else with the revision before it: only then is that one
@@ -341,10 +342,38 @@ def newest(
     return changes, None
 
 
+def ahead(
+    reader: Reader,
+    dataset: DatasetId,
+    window: RevisionFilter,
+    count: int,
+    kind: RevisionKind | None = None,
+) -> int | None:
+    """The sequence of the revision of a window that so many are older than; None for no such.
+
+    The last one that may be looked at counts as that one, where others follow it.
+    """
+    sql, values = _within(dataset, window)
+    stored = reader.rows(f"{_PLACE} {sql}", **values)
+    for looked_at, (sequence, its_kind) in enumerate(stored, 1):
+        count -= kind in {None, its_kind}
+        if not count or looked_at > window.limit:
+            return int(sequence)
+    return None
+
+
 def select(
     reader: Reader, dataset: DatasetId, window: RevisionFilter, *, newest_first: bool = False
 ) -> Iterator[Row]:
     """The revisions of a window, and one more if more follow."""
+    sql, values = _within(dataset, window, newest_first=newest_first)
+    return reader.page(f"{_REVISION} {sql}", **values)
+
+
+def _within(
+    dataset: DatasetId, window: RevisionFilter, *, newest_first: bool = False
+) -> tuple[str, dict[str, object]]:
+    """What stands behind the table for the revisions of a window, and the values that it names."""
     # A page starts after a sequence, not at an OFFSET: 0.1 ms at any place of a million revisions,
     # while an OFFSET near the end takes 60 ms. Its upper end is fixed, so that a reader who walks
     # all pages sees one state although Runs go on.
@@ -360,12 +389,13 @@ def select(
         walked = "v.sequence" if window.row is not None else "f.sequence"
     where.append(f"{walked} > :after AND {walked} <= :through")
     order = f"{walked} DESC" if newest_first else walked
-    return reader.page(
-        f"{_REVISION} {' '.join(joins)} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT :limit",
-        dataset=dataset,
-        row=window.row,
-        position=window.position,
-        after=window.after,
-        through=window.through,
-        limit=window.limit + 1,
-    )
+    values: dict[str, object] = {
+        "dataset": dataset,
+        "row": window.row,
+        "position": window.position,
+        "after": window.after,
+        "through": window.through,
+        "limit": window.limit + 1,
+    }
+    sql = f"{' '.join(joins)} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT :limit"
+    return sql, values

@@ -149,6 +149,21 @@ def not_accepted(reader: Reader, owner: OwnerName) -> dict[DatasetId, NotAccepte
     }
 
 
+def ahead(
+    reader: Reader, dataset: DatasetId, first: tuple[Micros, str], count: int
+) -> tuple[Micros, str] | None:
+    """(queuedAt, id) of the Run that was queued so many after one; None if so many were not."""
+    row = reader.row(
+        "SELECT queued_at, id FROM runs WHERE dataset_id = :dataset "
+        "AND (queued_at, id) > (:moment, :first) ORDER BY queued_at, id LIMIT 1 OFFSET :ahead",
+        dataset=dataset,
+        moment=first[0],
+        first=raw_id(first[1]),
+        ahead=count - 1,
+    )
+    return None if row is None else (row[0], format_uuid(row[1]))
+
+
 def earlier_runs(
     reader: Reader, dataset: DatasetId, limit: int, before: tuple[Micros, str] | None = None
 ) -> list[RunEnd]:

@@ -22,6 +22,7 @@ from tests.browsing.world import World
 
 if TYPE_CHECKING:
     from livedata.model.dataset import Column
+    from livedata.model.row import Scalar
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
@@ -190,7 +191,7 @@ def test_the_key_of_a_row_is_asked_for_too(alice: Visitor, shop: str) -> None:
 
 def test_a_value_that_looks_quoted_is_taken_as_it_was_typed(alice: Visitor, store: Store) -> None:
     dataset = made.make_dataset(store, "alice")
-    quoted = {"sku": "A", "title": '"Lamp" and more', "price": 1}
+    quoted: dict[str, Scalar] = {"sku": "A", "title": '"Lamp" and more', "price": 1}
     made.take(store, dataset, [quoted, {**quoted, "sku": "B", "title": "Lamp"}], owner="alice")
     path = path_of(dataset)
     title = fields(store, path)["title"]

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.errors import Invalid
@@ -19,6 +20,7 @@ from livedata.store import accounts, datasets, feed, runs, shown_runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 from livedata.store.feed import RevisionFilter
 from livedata.store.shown_rows import names
 from livedata.store.shown_runs import RunEnd
@@ -46,13 +48,17 @@ class Narrowing(Struct, frozen=True):
 class History(Struct, frozen=True):
     """Changes, newest first; `rows` says how each row is called now, `editors` who each key is.
 
-    `before` is the sequence from which the earlier ones go on; None if there are none.
+    `before` is the sequence from which the earlier ones go on; None if there are none. `ahead` is
+    that from which those before this page go on, None for the first page, and where `is_first`
+    there are none.
     """
 
     changes: Sequence[Change]
     rows: Mapping[str, RowName]
     editors: Mapping[str, str | None]
     before: int | None
+    ahead: int | None
+    is_first: bool
 
 
 def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowing) -> History:
@@ -61,10 +67,24 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         ref = datasets.ref(reader, owner, dataset)
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
         changes, before = feed.newest(reader, dataset, ref.fields, window, ON_A_PAGE, wanted.kind)
+        ahead = _ahead(reader, ref, wanted, changes)
         named = names(reader, ref.fields, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
-    return History(changes, named, editors, before)
+    return History(changes, named, editors, before, ahead, wanted.before is None)
+
+
+def _ahead(
+    reader: Reader, ref: DatasetRef, wanted: Narrowing, changes: Sequence[Change]
+) -> int | None:
+    """The sequence from which the page ahead of one goes on; None if that is the first one."""
+    if wanted.before is None:
+        return None
+    first = changes[0]["sequence"] if changes else wanted.before - 1
+    window = _window(reader, ref.id, ref.fields, ref.head, replace(wanted, before=None))
+    window = replace(window, after=max(window.after, first))
+    # It shows those that are older than the one beyond it.
+    return feed.ahead(reader, ref.id, window, ON_A_PAGE + 1, wanted.kind)
 
 
 def earlier_runs(
@@ -82,6 +102,18 @@ def earlier_runs(
         datasets.ref(reader, owner, dataset)
         ends = shown_runs.earlier_runs(reader, dataset, limit, before)
         return [(runs.get(reader, owner, RunId(ids.raw_id(end.run))), end) for end in ends]
+
+
+def run_ahead(
+    db: Database, owner: OwnerName, dataset: DatasetId, first: tuple[Micros, str], count: int
+) -> tuple[Micros, str] | None:
+    """The (queuedAt, id) of the Run that was queued so many after one; None for no such.
+
+    Raises NotFound.
+    """
+    with db.reading() as reader:
+        datasets.ref(reader, owner, dataset)
+        return shown_runs.ahead(reader, dataset, first, count)
 
 
 def last_ends(

@@ -185,7 +185,7 @@ class _Looking:
         dataset: DatasetId,
         fields: Fields,
         query: TableQuery,
-        most: int = _LOOKED_AT,
+        most: int | None = None,
     ) -> None:
         self.query = query
         self._reader = reader
@@ -193,7 +193,7 @@ class _Looking:
         self._fields = fields
         self._searched = query.search.casefold()
         self._by = _sorting(fields, query)
-        self._left = most
+        self._left = _LOOKED_AT if most is None else most
         self._matched = 0
         asked = [clause.field for clause in query.where if clause.field is not None]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
@@ -226,16 +226,12 @@ class _Looking:
         query = self.query
         back = query.before is not None
         cursor = query.before if back else query.after
-        placed = (
-            (_order(*place, descends=query.descending), place) for place in self._matching()
-        )
+        placed = ((_order(*place, descends=query.descending), place) for place in self._matching())
         falls = query.descending != back
         if cursor is not None:
             end = _order(cursor.by, ids.raw_id(cursor.row), descends=query.descending)
             placed = (
-                (value, place)
-                for value, place in placed
-                if (value < end if falls else value > end)
+                (value, place) for value, place in placed if (value < end if falls else value > end)
             )
         pick = nlargest if falls else nsmallest
         first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
