@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from markupsafe import Markup
 from msgspec import Struct
 from werkzeug.datastructures import MultiDict
 
 from livedata.messages.conditions import in_words
 from livedata.model.dataset import Column, ColumnType
 from livedata.model.errors import Invalid
+from livedata.pages.markup.plot import share
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.rules.conditions.clauses import (
     ROW_KEY,
@@ -19,6 +21,7 @@ from livedata.rules.conditions.clauses import (
     StateClause,
 )
 from livedata.rules.conditions.parsing import example_clause, parse_where, write_clause
+from livedata.services.pages.facets import Facet, Facets
 
 KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
@@ -32,6 +35,9 @@ _GROUPS: Final[Mapping[str, Sequence[ColumnType]]] = {
 _SAID: Final[Mapping[str, str]] = {"true": "yes", "false": "no"}
 """What a clause calls these values -> what the pages do."""
 _MEANT: Final[Mapping[str, str]] = {said: written for written, said in _SAID.items()}
+_SENT: Final = dict.fromkeys(("filter", "operator", "value", "values"))
+"""What the form says beside the clauses that stand in the address already."""
+_NO_COLUMN: Final = "Choose a column."
 _GAP: Final = "…"
 """Stands where the value goes."""
 
@@ -42,6 +48,15 @@ class Chip(Struct, frozen=True):
     text: str
     words: str
     without: str
+
+
+class ShownFacet(Struct, frozen=True):
+    """A value of a column, or a range, with a bar; `to` narrows the table to it, if that is new."""
+
+    facet: Facet
+    said: str | None
+    drawn: Markup
+    to: str | None
 
 
 class TypedClause(Struct, frozen=True):
@@ -57,7 +72,7 @@ class TableFilter(Struct, frozen=True):
     """The clauses in the address of a table, and what its form says.
 
     `states` is what the clauses mean; `wrong` says what is wrong with one of them, which is
-    `amiss`. `added` is the clause that the form adds.
+    `amiss`. `leads_to` is the address that the form leads to, with the clause that it adds.
     """
 
     columns: Sequence[Column]
@@ -66,7 +81,7 @@ class TableFilter(Struct, frozen=True):
     wrong: str = ""
     amiss: str = ""
     typed: TypedClause = TypedClause()
-    added: str = ""
+    leads_to: str = ""
 
     @classmethod
     def of(cls, given: MultiDict[str, str], columns: Sequence[Column]) -> TableFilter:
@@ -82,17 +97,15 @@ class TableFilter(Struct, frozen=True):
         except Invalid as error:
             amiss = next((text for text in texts if _fault(text, columns)), "")
             return cls(columns, texts, (), error.message, amiss, typed)
-        if not typed.operator or not (typed.column or typed.value):
+        asks_values = "values" in given
+        if asks_values and any(typed.column == column["id"] for column in columns):
+            return cls(columns, texts, states, typed=typed, leads_to=_values_of(typed))
+        if not typed.operator or not (typed.column or typed.value or asks_values):
             return cls(columns, texts, states, typed=typed)
-        clause, wrong = _added(texts, typed, columns)
+        clause, wrong = ("", _NO_COLUMN) if asks_values else _added(texts, typed, columns)
         said = TypedClause(typed.column, typed.operator, typed.value, wrong)
-        return cls(columns, texts, states, typed=said, added="" if wrong else clause)
-
-    @property
-    def with_added(self) -> str:
-        """The address of the table with the clause that the form adds."""
-        texts = [*dict.fromkeys([*self.texts, self.added])]
-        return address(filter=None, operator=None, value=None, where=texts, **NO_PLACE)
+        to = "" if wrong else address(**_SENT, where=[*dict.fromkeys([*texts, clause])], **NO_PLACE)
+        return cls(columns, texts, states, typed=said, leads_to=to)
 
     @property
     def options(self) -> list[str]:
@@ -149,11 +162,17 @@ class TableFilter(Struct, frozen=True):
         return example_clause(self.columns)
 
 
+def _values_of(typed: TypedClause) -> str:
+    """The address of the table with the values of a column; a clause that is begun is kept."""
+    begun = {} if typed.value else _SENT
+    return address(**{**begun, "values": None, "facet": typed.column})
+
+
 def _added(texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]) -> tuple[str, str]:
     """The clause that a form adds to others, and what is wrong with it; empty for nothing."""
     names = {column["id"]: (column["name"], column["type"]) for column in columns}
     if not typed.column:
-        return "", f"Choose the column of which this is asked: {typed.value}"
+        return "", _NO_COLUMN
     name, kind = names.get(typed.column, (ROW_KEY, "string"))
     value = "" if typed.operator in WITHOUT_VALUE else typed.value
     if kind == "boolean":
@@ -164,6 +183,30 @@ def _added(texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]) 
     except Invalid as error:
         return clause, error.message
     return clause, ""
+
+
+def shown_facets(told: Facets, asked: TableFilter) -> list[ShownFacet]:
+    """The values of a column, each with the address of the table that is narrowed to it."""
+    most = max((facet.rows for facet in told.facets), default=0)
+    shown = []
+    for facet in told.facets:
+        said = facet.value
+        if said is not None and told.column["type"] == "boolean":
+            said = _SAID[said]
+        texts = [*dict.fromkeys([*asked.texts, *facet.clauses])]
+        is_new = len(texts) > len(asked.texts) and facet.rows
+        to = address(where=texts, **NO_PLACE) if is_new and _are_right(texts, asked) else None
+        shown.append(ShownFacet(facet, said, share(facet.rows, most), to))
+    return shown
+
+
+def _are_right(texts: Sequence[str], asked: TableFilter) -> bool:
+    """Whether a value can be asked for at all: some are too long, or have too many digits."""
+    try:
+        parse_where(texts, asked.columns)
+    except Invalid:
+        return False
+    return True
 
 
 def _fault(text: str, columns: Sequence[Column]) -> str:

@@ -26,13 +26,14 @@ from livedata.model.row import RowStatus
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
-from livedata.pages.filter import TableFilter
+from livedata.pages.filter import TableFilter, shown_facets
 from livedata.pages.markup.filters import beginning, cell, moment, named
 from livedata.pages.markup.plot import plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.services import queries, rows
 from livedata.services.fires import Timetable, timetable
+from livedata.services.pages.facets import Facets, facets
 from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.table import (
     PageCursor,
@@ -46,6 +47,7 @@ from livedata.services.served_tables import ServedTable, TableView, state_of_tab
 from livedata.store import datasets
 from livedata.store.database.store import Database
 from livedata.store.shown_rows import Line
+from livedata.store.shown_runs import RunEnd
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
 FILES: Final = ("csv", "xlsx", "json")
@@ -62,12 +64,12 @@ def show(dataset: str) -> AnyResponse:
     """The page of a dataset: how it is doing, and its rows."""
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
     shown = queries.dataset(g.db, owner, raw)
-    name = shown["name"]
     asked = TableFilter.of(request.args, shown["columns"])
-    if asked.added:
-        return redirect(asked.with_added, 303)
+    if asked.leads_to:
+        return redirect(asked.leads_to, 303)
     wish = replace(_wish(request.args, shown), where=asked.states)
-    table = TablePage([], None) if asked.wrong else table_page(g.db, owner, raw, wish)
+    told = _facets(raw, asked, wish)
+    table = TablePage([], None) if asked.wrong else _rows(raw, wish, told)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
     named_by = rows.label_column(g.db, owner, raw)
@@ -81,6 +83,7 @@ def show(dataset: str) -> AnyResponse:
             "dataset": shown,
             "lastRuns": ends,
             **fires,
+            **({} if told is None else {"facets": told}),
         },
         dataset=shown,
         labels=[(column["id"], column["label"]) for column in columns],
@@ -89,12 +92,11 @@ def show(dataset: str) -> AnyResponse:
         body=body(table.lines, columns, request.path, named_by, edit=request.args.get("edit")),
         **_choosing(table.lines),
         named_by=named_by["id"] if named_by else "rowKey",
-        strip=strip(ends),
-        stuck=skipped_fires(g.db, owner).get(raw),
-        drawn=plot(of_table(ends)),
-        **_files(Subject(owner, name), asked),
+        **_story(raw, ends),
+        **_files(Subject(owner, shown["name"]), asked),
         **_paged(table),
         **_narrowing(wish, asked, shown),
+        **_values(told, asked),
         **fires,
     )
     return _kept(chosen, answer)
@@ -118,11 +120,38 @@ def _paged(table: TablePage) -> dict[str, Any]:
     }
 
 
+def _facets(dataset: DatasetId, asked: TableFilter, wish: TableQuery) -> Facets | None:
+    """How the rows spread over the values of the column that is asked for. Raises BadRequest."""
+    field = request.args.get("facet")
+    if field and field not in {column["id"] for column in asked.columns}:
+        raise _wrong("facet", "is no column of this dataset")
+    is_told = field and not asked.wrong
+    return facets(g.db, g.caller.owner, dataset, wish, field) if field and is_told else None
+
+
+def _rows(dataset: DatasetId, wish: TableQuery, told: Facets | None) -> TablePage:
+    # Who counts values has counted the rows.
+    return table_page(g.db, g.caller.owner, dataset, replace(wish, is_counted=told is None))
+
+
+def _values(told: Facets | None, asked: TableFilter) -> dict[str, Any]:
+    """The values of a column, and what leads away from them."""
+    if told is None:
+        return {"told": None}
+    return {"told": told, "facets": shown_facets(told, asked), "unfacet": address(facet=None)}
+
+
 def _page_at(name: str, place: PageCursor | None) -> str | None:
     """The address of the page that begins after a place, or ends before it."""
     if place is None:
         return None
     return address(**{**NO_PLACE, name: json.encode(place).decode()})
+
+
+def _story(dataset: DatasetId, ends: Sequence[RunEnd]) -> dict[str, Any]:
+    """How the last Runs ended, whether the schedule starts one, and the rows over time."""
+    stuck = skipped_fires(g.db, g.caller.owner).get(dataset)
+    return {"strip": strip(ends), "stuck": stuck, "drawn": plot(of_table(ends))}
 
 
 def _choosing(lines: Sequence[Line]) -> dict[str, Any]:

@@ -18,13 +18,17 @@ ALONE = ("/", "/changes", "/usage", "/new")
 OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits", "/preview")
 """The pages of a dataset but for those of its rows and Runs."""
 
+VALUES = 4
+"""Of so many columns the values are looked at beside the table."""
+
 
 def of_datasets(store: Store, owner: str) -> Iterator[tuple[DatasetId, tuple[str, ...]]]:
     """Each dataset of an owner, and its pages."""
     for dataset in queries.datasets(store, owner, 100):
         path = f"/datasets/{dataset['id']}"
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        yield raw, tuple(f"{path}{more}" for more in OF_A_DATASET)
+        values = [f"?facet={column['id']}" for column in dataset["columns"][:VALUES]]
+        yield raw, tuple(f"{path}{more}" for more in (*OF_A_DATASET, *values))
 
 
 def of_rows(store: Store, owner: str, dataset: DatasetId) -> list[str]:

@@ -165,6 +165,15 @@ def timeline(steps: Sequence[TraceStep]) -> list[Span]:
     ]
 
 
+def share(part: int, whole: int) -> Markup:
+    """How much of a whole a part is, as a bar; the number stands beside it."""
+    width = max(_NARROWEST, part * _WIDTH // whole) if part else 0
+    return Markup(  # noqa: S704  (numbers of ours)
+        f'<svg class="span" viewBox="0 0 {_WIDTH} 10" preserveAspectRatio="none"'
+        f' aria-hidden="true"><rect width="{width}" height="10" fill="currentColor"/></svg>'
+    )
+
+
 def _bar(begin: int, end: int, whole: int) -> Markup:
     width = max(_NARROWEST, (end - begin) * _WIDTH // whole)
     x = min(begin * _WIDTH // whole, _WIDTH - width)

@@ -9,6 +9,7 @@ from typing import Final, TypeGuard
 from msgspec import Struct
 
 from livedata.messages import conditions
+from livedata.model.dataset import ColumnType
 from livedata.model.row import Presence, RevisionKind, Scalar
 from livedata.rules.conditions.clauses import (
     WITHIN_TEXTS,
@@ -110,7 +111,7 @@ def _becomes_true(condition: Condition, revision: RevisionState, event: RowEvent
 
 def _holds(clause: StateClause, key: str, cells: Shown) -> bool:
     cell = key if clause.field is None else cells.get(clause.field)
-    value = _comparable(clause, cell)
+    value = as_compared(clause.type, cell)
     operator, wanted = clause.operator, clause.value
     if operator in {"is empty", "is not empty"}:
         return (value is None) == (operator == "is empty")
@@ -123,14 +124,14 @@ def _holds(clause: StateClause, key: str, cells: Shown) -> bool:
     return _TESTS[operator](value, wanted)
 
 
-def _comparable(clause: StateClause, cell: Scalar) -> Comparable | None:
+def as_compared(kind: ColumnType, cell: Scalar) -> Comparable | None:
     """A cell as its type compares; None if there is nothing in it.
 
     What is no value of the type, such as a text in a column that was one once, is nothing too.
     """
     if cell is None:
         return None
-    match clause.type:
+    match kind:
         case "number":
             return as_decimal(cell)
         case "boolean":

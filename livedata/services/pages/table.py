@@ -31,7 +31,7 @@ _LONGEST: Final = 200
 """The characters of a text by which rows are sorted: a place in the list stands in an address."""
 _LOOKED_AT: Final = 64 * 1024 * 1024
 """The characters that are looked at for one page: two of the largest Runs gather as much."""
-_COUNTED: Final = 16 * 1024 * 1024
+COUNTED: Final = 16 * 1024 * 1024
 """The characters that are looked at to count what a query finds."""
 _TOO_LONG: Final = (
     "This table has too much text to be sorted: more than 64 million characters would have to be "
@@ -56,7 +56,8 @@ class TableQuery(Struct, frozen=True):
 
     `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds,
     `where` clauses that hold of its cells; `stale` leaves only rows with a hand edit whose source
-    has moved since, `unreadable` those with a cell that could not be read.
+    has moved since, `unreadable` those with a cell that could not be read. A page goes on `after`
+    a place, or back `before` it. What is found is counted if `is_counted`.
     """
 
     sort: str | None = None
@@ -68,6 +69,7 @@ class TableQuery(Struct, frozen=True):
     after: PageCursor | None = None
     before: PageCursor | None = None
     where: Sequence[StateClause] = ()
+    is_counted: bool = True
 
     @property
     def only(self) -> RowFilter:
@@ -113,14 +115,14 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
     """
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
-        looking = _Looking(reader, dataset, fields, query)
+        looking = Looking(reader, dataset, fields, query)
         stretch = looking.stretch()
         if query.before is not None and stretch.end is None:
             # Nothing stands further ahead: it is the first page, which is not to be a short one.
-            looking = _Looking(reader, dataset, fields, replace(query, before=None))
+            looking = Looking(reader, dataset, fields, replace(query, before=None))
             stretch = looking.stretch()
         written = lines(reader, dataset, fields, [row for _, row in stretch.places])
-        hits = looking.hits(stretch) if query.is_narrowed else None
+        hits = looking.hits(stretch) if query.is_narrowed and query.is_counted else None
     return _page(looking.query, stretch, written, hits)
 
 
@@ -152,7 +154,7 @@ def every_row(
     """
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
-        places = _Looking(reader, dataset, fields, query).every()
+        places = Looking(reader, dataset, fields, query).every()
         while together := list(islice(places, ON_A_PAGE)):
             yield from rows.of_ids(reader, dataset, fields, together)
 
@@ -176,7 +178,7 @@ class _Stretch(NamedTuple):
     end: Place | None
 
 
-class _Looking:
+class Looking:
     """What is found of a query in the rows of a table: no index has the texts of cells."""
 
     def __init__(
@@ -195,6 +197,7 @@ class _Looking:
         self._by = _sorting(fields, query)
         self._left = _LOOKED_AT if most is None else most
         self._matched = 0
+        self.is_cut = False
         asked = [clause.field for clause in query.where if clause.field is not None]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
 
@@ -248,17 +251,18 @@ class _Looking:
             return Hits(self._matched, total)
         if query.after is None and query.before is None and stretch.end is None:
             return Hits(len(stretch.places), total)
-        counting = _Looking(self._reader, self._dataset, self._fields, query, _COUNTED)
-        return counting.counted(total)
+        counting = Looking(self._reader, self._dataset, self._fields, query, COUNTED)
+        rows_found = sum(1 for _ in counting.wanted())
+        return Hits(rows_found, total, is_exact=not counting.is_cut)
 
-    def counted(self, total: int) -> Hits:
-        """How many rows it finds, as far as it may look."""
-        found_rows = 0
+    def wanted(self) -> Iterator[CandidateRow]:
+        """The rows that it finds, newest first; `is_cut` says then whether it looked at all."""
         for row in newest(self._reader, self._dataset, self.query.only, None, None):
             if self._left <= 0:
-                return Hits(found_rows, total, is_exact=False)
-            found_rows += self._wants(row)
-        return Hits(found_rows, total)
+                self.is_cut = True
+                return
+            if self._wants(row):
+                yield row
 
     def every(self) -> Iterator[RowId]:
         """The rows of all pages. Raises Invalid."""

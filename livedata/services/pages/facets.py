@@ -1,0 +1,184 @@
+"""How the rows of a table spread over the values of a column: the most frequent ones, or ranges."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_FLOOR, Context, Decimal
+from heapq import nsmallest
+from itertools import count as numbers
+from itertools import pairwise
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from livedata.model.dataset import Column
+from livedata.model.ids import DatasetId, OwnerName, microseconds
+from livedata.model.row import ALL_ROWS
+from livedata.rules.conditions.clauses import Comparable
+from livedata.rules.conditions.matching import as_compared
+from livedata.rules.conditions.parsing import write_clause
+from livedata.services.pages.table import COUNTED, Hits, Looking, TableQuery
+from livedata.store import datasets
+from livedata.store.database.store import Database
+from livedata.store.shown_rows import count
+
+MOST: Final = 20
+"""So many values of a column are told, the most frequent ones."""
+RANGES: Final = 10
+"""Numbers and dates of more values are told in at most so many ranges."""
+_EXACT: Final = Context(prec=60)
+"""No number that a clause can say has more digits."""
+_DIGITS: Final = (1, 2, 5)
+_PLAIN: Final = 20
+"""A longer number is written with its power of ten."""
+_DAYS: Final = (1, 2, 7, 14)
+_MONTHS: Final = (1, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)))
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Facet(Struct, frozen=True):
+    """A value of a column, or a range of it: how many rows have it, and the clauses that say so.
+
+    A range is from its `low` end to below its `high` one, which is empty where it has none.
+    """
+
+    clauses: Sequence[str]
+    rows: int
+    value: str | None = None
+    low: str = ""
+    high: str = ""
+
+
+class Facets(Struct, frozen=True):
+    """The values of a column in the rows that a query finds, as far as they were counted.
+
+    `others` is how many values are not told, and `other_rows` in how many rows they stand.
+    """
+
+    column: Column
+    facets: Sequence[Facet]
+    hits: Hits
+    others: int = 0
+    other_rows: int = 0
+
+
+def facets(
+    db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery, field: str
+) -> Facets:
+    """The values of a column in all rows that a query finds, whatever page it is at.
+
+    Raises NotFound.
+    """
+    counter: Counter[Comparable | None] = Counter()
+    with db.reading() as reader:
+        fields = datasets.ref(reader, owner, dataset).fields
+        column, place = fields.columns[field], fields.positions[field]
+        looking = Looking(reader, dataset, fields, query, COUNTED)
+        kind = column["type"]
+        for row in looking.wanted():
+            values = row.values
+            # A row may be older than the last columns.
+            counter[as_compared(kind, values[place]) if place < len(values) else None] += 1
+        total = count(reader, dataset, ALL_ROWS)
+    hits = Hits(counter.total(), total, is_exact=not looking.is_cut)
+    empty = counter.pop(None, 0)
+    return _told(column, cast("Counter[Comparable]", counter), empty, hits)
+
+
+def _told(column: Column, counter: Counter[Comparable], empty: int, hits: Hits) -> Facets:
+    nothing = [Facet([write_clause(column["name"], "is empty", "")], empty)] if empty else []
+    if column["type"] in {"number", "date"} and len(counter) > RANGES:
+        ranges = list(_ranges(column, counter))
+        return Facets(column, [*ranges, *nothing], hits)
+    # Of those that are as frequent the first in their order, so that a page says the same again.
+    most = nsmallest(MOST, counter.items(), key=lambda each: (-each[1], each[0]))
+    shown = [_value(column, value, rows) for value, rows in most]
+    rest = counter.total() - sum(facet.rows for facet in shown)
+    return Facets(column, [*shown, *nothing], hits, len(counter) - len(shown), rest)
+
+
+def _value(column: Column, value: Comparable, rows: int) -> Facet:
+    match column["type"]:
+        case "boolean":
+            said = "true" if value else "false"
+        case "date":
+            said = _moment(cast("int", value))
+        case _:
+            said = str(value)
+    return Facet([write_clause(column["name"], "=", said)], rows, said)
+
+
+def _moment(instant: int) -> str:
+    moment = _EPOCH + timedelta(microseconds=instant)
+    if moment.time() == time():
+        return moment.date().isoformat()
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _ranges(column: Column, counter: Counter[Comparable]) -> Iterator[Facet]:
+    """Ranges of one length that have all values, the lowest first."""
+    edges = _number_edges(counter) if column["type"] == "number" else _date_edges(counter)
+    places: list[Any] = [place for place, _ in edges]
+    counts: Counter[int] = Counter()
+    for value, rows in counter.items():
+        counts[bisect_right(places, value) - 1] += rows
+    name = column["name"]
+    for number, ((_, begin), (_, end)) in enumerate(pairwise([*edges, (0, "")])):
+        # Behind the last edge nothing is, where there is a number or a day for one.
+        if end or counts[number]:
+            upper = [write_clause(name, "<", end)] if end else []
+            clauses = [write_clause(name, ">=", begin), *upper]
+            yield Facet(clauses, counts[number], low=begin, high=end)
+
+
+def _number_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
+    """Where ranges of numbers begin, and how that is written; the last one is above all of them."""
+    low, high = cast("Decimal", min(counter)), cast("Decimal", max(counter))
+    first = _EXACT.subtract(high, low).adjusted() - 1
+    for step in (Decimal((0, (digit,), power)) for power in numbers(first) for digit in _DIGITS):
+        begin, end = (
+            _EXACT.divide(each, step).to_integral_value(ROUND_FLOOR) for each in (low, high)
+        )
+        if end - begin < RANGES:
+            break
+    edges = [_EXACT.multiply(begin + number, step) for number in range(int(end - begin) + 2)]
+    return [(edge, _number(edge)) for edge in edges]
+
+
+def _number(edge: Decimal) -> str:
+    plain = f"{edge.normalize(_EXACT):f}" if edge else "0"
+    return plain if len(plain) <= _PLAIN else str(edge.normalize(_EXACT))
+
+
+def _date_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
+    """The same of days, months or years; above the last year there is no edge."""
+    low, high = (_day(cast("int", each)) for each in (min(counter), max(counter)))
+    # The first day of all is a Monday, as weeks begin.
+    begin, end = ((each - date.min).days for each in (low, high))
+    days = next((step for step in _DAYS if _ends(begin, end, step)), None)
+    if days is not None:
+        places = [days * number for number in range(begin // days, end // days + 2)]
+        last = (date.max - date.min).days
+        edges = [date.min + timedelta(days=each) for each in places if each <= last]
+    else:
+        first, last = (each.year * 12 + each.month - 1 for each in (low, high))
+        step = next(step for step in _MONTHS if _ends(first, last, step))
+        months = [step * number for number in range(first // step, last // step + 2)]
+        edges = [
+            date(max(1, each // 12), each % 12 + 1, 1)
+            for each in months
+            if each // 12 <= date.max.year
+        ]
+    return [(microseconds(datetime.combine(edge, time(), UTC)), edge.isoformat()) for edge in edges]
+
+
+def _ends(first: int, last: int, step: int) -> bool:
+    """Whether so few steps have both."""
+    return last // step - first // step < RANGES
+
+
+def _day(instant: int) -> date:
+    return (_EPOCH + timedelta(microseconds=instant)).date()
