@@ -53,9 +53,7 @@ def page(
     back: str | None = None,
     **values: Any,
 ) -> Response:
-    """A page; `more` is the address of the one that follows, None if none does.
-
-    So is `back` that of the one before, which it has where a list goes back.
+    """A page; `more` is the address of the one that follows, `back` of the one before; or None.
 
     `data` makes what the page shows, in the shapes of the API, for whoever asks with ?as=json.
     """

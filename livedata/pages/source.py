@@ -145,7 +145,7 @@ def _source(name: str, look: StoredLook | None, refused: RefusedForm | None) -> 
     return "" if declared is None else write_declaration(name, declared)
 
 
-def _progress(look: StoredLook | None) -> dict[str, object]:
+def _progress(look: StoredLook | None) -> dict[str, Any]:
     """How far an open preview is."""
     if look is None or not look.is_open:
         return {}
