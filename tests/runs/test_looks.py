@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 from livedata import config
-from livedata.model.ids import LookId
+from livedata.messages.validation import read
+from livedata.model.ids import DatasetId, LookId, raw_id
 from livedata.model.look import LookWish
-from livedata.services import looks
+from livedata.model.requests import CreateDataset
+from livedata.services import datasets, looks, queries
 from livedata.store.database.store import Store
 from livedata.store.looks import StoredLook
 from livedata.worker.looks import LONGEST, TOO_LONG, TOO_MUCH, LookWorker
-from tests import faults
+from tests import faults, made
 from tests.patience import until
 from tests.served import ServedCommand
 from tests.shop import shop, some_items
@@ -121,6 +123,44 @@ def test_another_list_is_read_by_its_number_or_by_a_text(store: Store, site: Sit
         assert nothing.declaration is None
         assert nothing.error is not None
         assert nothing.error.endswith("without that text all lists are shown.")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_source_of_a_dataset_is_looked_for_and_tried_beside_its_rows(
+    store: Store, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_DATABASE_URL", store.url)
+    made.meet_owner(store, "local", 100)
+    targets, items = config.load().targets, some_items(12)
+    declared = made.declared("goods", [{"name": "title", "type": "string", "key": True}])
+    source: dict[str, object] = {
+        "version": 1,
+        "url": site.at(PAGE),
+        "itemSelector": "li.gone",
+        "fields": [{"name": "title", "read": {"kind": "text", "selector": "h2"}}],
+        "identity": {"kind": "source-key", "field": "title"},
+        "pagination": {"kind": "next-link", "selector": "a.next"},
+    }
+    body = read(CreateDataset, {**declared, "source": source})
+    dataset = DatasetId(raw_id(datasets.create(store, "local", body, targets)["id"]))
+    made.take(store, dataset, [{"title": item.name} for item in items[1:]])
+    look = looks.try_source(store, "local", dataset, None, targets)
+    with working(store):
+        mended = over(store, look)
+    assert mended.seen is not None
+    assert mended.seen.declaration is not None
+    assert mended.seen.declaration["source"]["itemSelector"] == "h2"
+    tried = mended.tried
+    assert tried is not None
+    assert (tried["outcome"], tried["version"]) == ("accept", 1)
+    changes = tried["changes"]
+    assert [changes[name] for name in ("new", "changed", "gone", "unchanged")] == [1, 0, 0, 11]
+    assert [row["called"]["name"] for row in changes["rows"]] == [items[0].name]
+    # It is judged, and writes nothing: no source but the first, no Run, no charge.
+    assert queries.recipe_version(store, "local", dataset) == 1
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs") == 1
+        assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
 @pytest.mark.slow
