@@ -21,6 +21,7 @@ _ROUTES: Final = (
     ("POST", "/sign-in/link", "sign_in", "follow_link"),
     ("POST", "/sign-out", "sign_in", "leave"),
     ("GET", "/", "datasets", "show"),
+    ("GET", "/search", "datasets", "search_all"),
     ("GET", "/changes", "news", "show"),
     ("GET", "/datasets/<dataset>", "table", "show"),
     ("GET", "/datasets/<dataset>/rows.<form>", "table", "as_file"),

@@ -1,4 +1,4 @@
-"""The datasets of an owner: how each is doing, at a glance."""
+"""The datasets of an owner: how each is doing, at a glance, and what all of them have of a text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,22 @@ from livedata.model.problem import Remedy
 from livedata.pages.answers import page, wants_json
 from livedata.pages.markup.plot import sparkline, strip
 from livedata.pages.news import BrowserVisit, Told, first_news, visit_now
-from livedata.pages.paging import cursor, next_page, page_ahead, place_of
+from livedata.pages.paging import (
+    address,
+    back_by,
+    cursor,
+    malformed,
+    next_page,
+    page_ahead,
+    passed_over,
+    place_of,
+)
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
 from livedata.services.pages.history import last_ends, of_table
+from livedata.services.pages.search import DATASETS as MOST_SEARCHED
+from livedata.services.pages.search import SearchPage, search
 from livedata.services.whats_new import Troubled, troubled
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
@@ -34,6 +45,7 @@ STRIP: Final = 30
 BARS: Final = 12
 """So many of them are a bar in the list: each is a link, and the list is long."""
 ON_A_PAGE: Final = 25
+LONGEST_SEARCH: Final = 200
 CARDS: Final = 3
 """So many datasets in trouble are told with the reason; the others by name."""
 
@@ -88,6 +100,25 @@ def show() -> Response:
     if not wants_json():
         visit.keep(answer, owner)
     return answer
+
+
+@at_one_moment
+def search_all() -> Response:
+    """The page of what all datasets have of a text."""
+    text = request.args.get("q", "").strip()
+    if len(text) > LONGEST_SEARCH:
+        raise malformed("q", f"is longer than {LONGEST_SEARCH} characters", "the search")
+    passed = passed_over(request.args)
+    told = search(g.db, g.caller.owner, text, passed) if text else SearchPage((), passed, 0)
+    return page(
+        "search.html",
+        data=lambda: {"data": told.hits, "lookedThrough": told.passed - passed},
+        text=text,
+        told=told,
+        passed=passed,
+        more=address(after=str(told.passed)) if told.following else None,
+        back=back_by(MOST_SEARCHED),
+    )
 
 
 def _page(

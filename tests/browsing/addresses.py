@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from livedata.model.ids import DatasetId
     from livedata.store.database.store import Store
 
-ALONE = ("/", "/changes", "/usage", "/new")
+ALONE = ("/", "/search?q=a", "/changes", "/usage", "/new")
 """The pages of an owner that belong to no dataset."""
 OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits", "/preview")
 """The pages of a dataset but for those of its rows and Runs."""

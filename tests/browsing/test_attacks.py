@@ -57,6 +57,7 @@ OPEN_FORMS = {"/sign-in", "/sign-in/link", "/sign-out"}
 """Those that stand for no thing of an owner."""
 PAGES = {
     "/",
+    "/search",
     "/changes",
     "/usage",
     "/new",

@@ -140,7 +140,7 @@ def test_as_json_it_has_the_same(alice: Visitor, store: Store, lamps: str) -> No
         (None, 40),
     ]
     assert answer["facets"][0]["clauses"] == ["stock = false"]
-    assert answer["hits"] == {"rows": 120, "of": 120, "is_exact": True}
+    assert answer["hits"] == {"rows": 120, "of": 120, "isExact": True}
     assert "facets" not in json.loads(alice.get(f"{lamps}?as=json"))
 
 

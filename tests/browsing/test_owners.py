@@ -11,7 +11,8 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services import queries
-from livedata.services.pages.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.pages.facets import facets
+from livedata.services.pages.history import Narrowing, earlier_runs, history, last_ends, run_ahead
 from livedata.services.pages.report import report
 from livedata.services.pages.table import TableQuery, table_page
 from livedata.services.run_view import viewing
@@ -26,6 +27,16 @@ QUESTIONS: dict[str, Ask] = {
     "a history": lambda store, owner, dataset, _: history(store, owner, dataset, Narrowing()),
     "Runs": lambda store, owner, dataset, _: earlier_runs(store, owner, dataset, 30),
     "ends": lambda store, owner, dataset, _: last_ends(store, owner, [dataset], 30),
+    "values": lambda store, owner, dataset, _: facets(
+        store,
+        owner,
+        dataset,
+        TableQuery(),
+        queries.dataset(store, owner, dataset)["columns"][0]["id"],
+    ),
+    "a Run ahead": lambda store, owner, dataset, _: run_ahead(
+        store, owner, dataset, (Micros(0), ids.format_uuid(bytes(16))), 3
+    ),
     "a report": lambda store, owner, dataset, _: report(store, owner, dataset, Micros(0)),
     "a Run": lambda store, owner, _, run: viewing(store, owner, run).__enter__(),
 }

@@ -49,6 +49,8 @@ REPEATED = [
     "/SHOP/compare?from=PAYLOAD",
     "/SHOP/compare?from=0&to=PAYLOAD",
     "/SHOP/compare?from=0&after=PAYLOAD",
+    "/search?q=PAYLOAD",
+    "/search?q=lamp&after=PAYLOAD",
     "/changes?since=PAYLOAD",
     "/changes?until=PAYLOAD",
     "/changes?after=PAYLOAD",

@@ -39,7 +39,7 @@ _MONTHS: Final = (1, 3, 6, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Facet(Struct, frozen=True):
+class Facet(Struct, frozen=True, rename="camel"):
     """A value of a column, or a range of it: how many rows have it, and the clauses that say so.
 
     A range is from its `low` end to below its `high` one, which is empty where it has none.
@@ -52,7 +52,7 @@ class Facet(Struct, frozen=True):
     high: str = ""
 
 
-class Facets(Struct, frozen=True):
+class Facets(Struct, frozen=True, rename="camel"):
     """The values of a column in the rows that a query finds, as far as they were counted.
 
     `others` is how many values are not told, and `other_rows` in how many rows they stand.

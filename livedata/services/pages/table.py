@@ -88,7 +88,7 @@ class TableQuery(Struct, frozen=True):
         return self.asks_of_cells or self.only != ALL_ROWS
 
 
-class Hits(Struct, frozen=True):
+class Hits(Struct, frozen=True, rename="camel"):
     """How many rows a query finds of all that its table has; at least so many if not `is_exact`."""
 
     rows: int
@@ -195,11 +195,17 @@ class Looking:
         self._fields = fields
         self._searched = query.search.casefold()
         self._by = _sorting(fields, query)
-        self._left = _LOOKED_AT if most is None else most
+        self._most = self._left = _LOOKED_AT if most is None else most
         self._matched = 0
         self.is_cut = False
+        self.rows = 0
         asked = [clause.field for clause in query.where if clause.field is not None]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
+
+    @property
+    def looked_at(self) -> int:
+        """How many characters were looked at."""
+        return self._most - self._left
 
     def stretch(self) -> _Stretch:
         """The rows of a page. Raises Invalid."""
@@ -256,11 +262,15 @@ class Looking:
         return Hits(rows_found, total, is_exact=not counting.is_cut)
 
     def wanted(self) -> Iterator[CandidateRow]:
-        """The rows that it finds, newest first; `is_cut` says then whether it looked at all."""
+        """The rows that it finds, newest first; those that were looked at are counted in `rows`.
+
+        `is_cut` says then whether that was all it may look at, and there are more.
+        """
         for row in newest(self._reader, self._dataset, self.query.only, None, None):
             if self._left <= 0:
                 self.is_cut = True
                 return
+            self.rows += 1
             if self._wants(row):
                 yield row
 
