@@ -34,7 +34,7 @@ from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
 from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.search import DATASETS as MOST_SEARCHED
-from livedata.services.pages.search import SearchPage, search
+from livedata.services.pages.search import DatasetSearch, search
 from livedata.services.whats_new import Troubled, troubled
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
@@ -109,7 +109,7 @@ def search_all() -> Response:
     if len(text) > LONGEST_SEARCH:
         raise malformed("q", f"is longer than {LONGEST_SEARCH} characters", "the search")
     passed = passed_over(request.args)
-    told = search(g.db, g.caller.owner, text, passed) if text else SearchPage((), passed, 0)
+    told = search(g.db, g.caller.owner, text, passed) if text else DatasetSearch((), passed, 0)
     return page(
         "search.html",
         data=lambda: {"data": told.hits, "lookedThrough": told.passed - passed},

@@ -72,7 +72,7 @@ class DatasetHits(Struct, frozen=True, rename="camel"):
         return bool(self.of_name or self.question or self.address or self.rows)
 
 
-class SearchPage(Struct, frozen=True, rename="camel"):
+class DatasetSearch(Struct, frozen=True, rename="camel"):
     """Some datasets where a text was looked for: up to which one, and how many follow."""
 
     datasets: Sequence[DatasetHits]
@@ -90,7 +90,7 @@ class SearchPage(Struct, frozen=True, rename="camel"):
         return [each for each in self.datasets if each.looked_at is not None]
 
 
-def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> SearchPage:
+def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> DatasetSearch:
     """Where datasets of an owner have a text, by name, behind the first ones that are passed."""
     told: list[DatasetHits] = []
     left = _TOGETHER
@@ -102,7 +102,7 @@ def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> Search
             left -= looked_at
             if left <= 0:
                 break
-    return SearchPage(told, passed + len(told), len(listed) - len(told))
+    return DatasetSearch(told, passed + len(told), len(listed) - len(told))
 
 
 def _of_dataset(
