@@ -156,12 +156,14 @@ def _story(dataset: DatasetId, ends: Sequence[RunEnd]) -> dict[str, Any]:
 
 def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
     """What leads to rows that are chosen to be edited, and whether they are chosen here."""
+    edit = request.args.get("edit")
+    if not edit:
+        return {"edit": None, "choose": address(edit="rows")}
     # A link, so that all rows of a page are chosen without a script.
     named = urlencode([("row", line.id) for line in lines])
     return {
-        "edit": request.args.get("edit"),
+        "edit": edit,
         "stop": address(edit=None),
-        "choose": address(edit="rows"),
         "every": f"{request.path}/edits?{named}",
     }
 

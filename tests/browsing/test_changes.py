@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_NUMBER = re.compile(r'<tr><td class="number" data-label="No."><data class="number" value="(\d+)">')
+_NUMBER = re.compile(r'<tr><td class="number" data-label="No."><data value="(\d+)">')
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.browsing.visitor import Visitor
 
 _CHANGES = re.compile(
-    r'<a href="([^"]+)"><data class="number" value="(\d+)">\d+</data> (changes?)<'
+    r'<a href="([^"]+)"><data value="(\d+)">\d+</data> (changes?)<'
 )
 
 

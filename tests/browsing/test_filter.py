@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_CHIP = re.compile(r'<li><bdi dir="auto">([^<]*)</bdi> <a href="([^"]*)" aria-label="Take away')
+_CHIP = re.compile(r'<li><bdi>([^<]*)</bdi> <a href="([^"]*)" aria-label="Take away')
 _HITS = re.compile(r'<p class="mark" id="hits">(.*?)</p>')
 _REFUSAL = re.compile(r'<p class="refusal" id="refusal" role="alert">([^<]*)</p>')
 _OPTION = re.compile(r'<option value="([^"]*)"(?: selected)?>([^<]*)</option>')

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_ROW = re.compile(r'<th scope="row"><a href="[^"]+">(?:.*?<small>)?<bdi dir="auto">([^<]*)</bdi>')
+_ROW = re.compile(r'<th scope="row"><a href="[^"]+">(?:.*?<small>)?<bdi>([^<]*)</bdi>')
 
 TEXTS = (*made.COLUMNS, {"name": "text", "type": "string"})
 
@@ -156,7 +156,7 @@ def test_a_changed_cell_shows_what_stood_there_and_an_edit_is_marked(
     lamp, *others = made.ITEMS
     made.take(store, dataset, [{**lamp, "price": 12}, *others], owner="alice")
     page = alice.get(path_of(dataset))
-    assert 'was <del><data class="number" value="10">10</data></del>' in page
+    assert 'was <del><data value="10">10</data></del>' in page
     assert "edited by hand" not in page
     world = World(store, "alice")
     world.edit(dataset, "title", "mine")
@@ -194,8 +194,8 @@ def test_a_long_text_that_begins_like_an_address_is_no_link(alice: Visitor, stor
     like = f"https://shop.example/{'x' * 300} and more"
     made.take(store, dataset, [{"sku": "A1", "title": like, "text": like}], owner="alice")
     page = alice.get(path_of(dataset))
-    assert f'<td data-label="text"><bdi dir="auto">{like[:300]}…</bdi></td>' in page
-    assert f'<bdi dir="auto">{like[:119]}…</bdi> <small>' in page
+    assert f'<td data-label="text"><bdi>{like[:300]}…</bdi></td>' in page
+    assert f'<bdi>{like[:119]}…</bdi> <small>' in page
 
 
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:

@@ -18,12 +18,12 @@ function write(data, decimals) {
     data.textContent = numbers[decimals].format(number);
   }
 }
-for (const data of document.querySelectorAll("data.number")) write(data, 0);
+for (const data of document.querySelectorAll("data:not(.truth)")) write(data, 0);
 
 // Numbers of a column have alike many decimals, so that their points stand below each other.
 for (const table of document.querySelectorAll("table.cells")) {
   const columns = [];
-  for (const data of table.querySelectorAll("td.number > data.number"))
+  for (const data of table.querySelectorAll("td.number > data:not(.truth)"))
     (columns[data.parentElement.cellIndex] ??= []).push(data);
   for (const column of columns.filter(Boolean)) {
     const decimals = Math.max(...column.map(data => (data.value.split(".")[1] ?? "").length));

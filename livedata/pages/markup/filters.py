@@ -34,7 +34,10 @@ _WHY: Final = {
     "not_applicable": "does not apply",
 }
 """Why a cell is empty, as a person reads it."""
-_YES, _NO = (f'<data value="{name}">{words(name == "true")}</data>' for name in ("true", "false"))
+_YES, _NO = (
+    f'<data class="truth" value="{name}">{words(name == "true")}</data>'
+    for name in ("true", "false")
+)
 _UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
 """A unit, its seconds, and from how many seconds on it is told."""
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -65,7 +68,7 @@ def _unfolding(text: str) -> str:
     if len(text) <= _LONG:
         return escape(text)
     return (
-        f'<details class="long"><summary><bdi dir="auto">{beginning(text)}</bdi> '
+        f'<details class="long"><summary><bdi>{beginning(text)}</bdi> '
         f"<small>all {len(text):,} characters</small></summary>"
         f'<div dir="auto">{escape(text)}</div></details>'
     )
@@ -129,8 +132,8 @@ def _distance(seconds: float) -> str:
 
 def named(name: RowName) -> str:
     """What a row is called, with its key beside it where that tells more."""
-    beside = f' <small><bdi dir="auto">{escape(name.beside)}</bdi></small>' if name.beside else ""
-    return f'<bdi dir="auto">{escape(name.name)}</bdi>{beside}'
+    beside = f" <small><bdi>{escape(name.beside)}</bdi></small>" if name.beside else ""
+    return f"<bdi>{escape(name.name)}</bdi>{beside}"
 
 
 def state(dataset: Dataset) -> str:
@@ -146,7 +149,7 @@ def state(dataset: Dataset) -> str:
 def count(number: float) -> str:
     """A number, which a script writes in the reader's form."""
     text = words(number)
-    return f'<data class="number" value="{text}">{text}</data>'
+    return f'<data value="{text}">{text}</data>'
 
 
 def cell(
@@ -158,7 +161,7 @@ def cell(
     """
     if isinstance(value, str):
         # An address is cut where it is shown: its link still leads there.
-        return _link(value) if _is_address(value) else f'<bdi dir="auto">{written(value)}</bdi>'
+        return _link(value) if _is_address(value) else f"<bdi>{written(value)}</bdi>"
     if value is None:
         return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
     if isinstance(value, bool):
@@ -194,7 +197,7 @@ def briefly(
 def _brief(value: Scalar, longest: int) -> str:
     """A cell that holds no more of a text than it shows, also where it is an address."""
     if isinstance(value, str) and len(value) > longest:
-        return f'<bdi dir="auto">{escape(_part(value, 0, longest))}</bdi>'
+        return f"<bdi>{escape(_part(value, 0, longest))}</bdi>"
     return cell(value)
 
 
