@@ -109,6 +109,7 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
             told = f"{plural(late_fires.count, what)} {_are(late_fires.count)} late"
             first = f"{late_fires.name} was due at {_moment(late_fires.due_at)}"
             yield f"{told}: {first}, and no process took it. Does any follow the schedules?"
+    # While somebody executes Runs, one may wait long for the turn of its site, and needs nobody.
     alive = [worker for worker in vitals.workers if worker.live]
     if vitals.oldest is not None and vitals.oldest < vitals.now - late and not alive:
         runs = "1 Run waits" if vitals.queued == 1 else f"{vitals.queued} Runs wait"
@@ -230,6 +231,7 @@ def _line(worker: WorkerProcess) -> tuple[str, int, str, str]:
 def _name(worker: WorkerProcess) -> str:
     """The machine and the pid of a process, out of the name that its lease has."""
     node, _, process = worker.holder.partition("/")
+    # Behind the + stand a boot and a namespace of pids, which tell a person nothing.
     return f"{node.partition('+')[0]} {process.partition('/')[0]}"
 
 

@@ -59,6 +59,7 @@ def by_style(css: str) -> bool | None:
         for declaration in css.split(";")
         if (match := _DECORATION.match(declaration)) is not None
     ]
+    # The last one counts, as in a browser: `none` takes back the line of one before it.
     return LINE in said[-1] if said else None
 
 
@@ -70,5 +71,6 @@ def _rules(sheets: Iterable[str]) -> Iterator[SelectorSubject]:
             selectors = re.split("[{;]", before)[-1]
             if len(selectors) <= _LONGEST and by_style(declared):
                 for subject in subjects(selectors):
+                    # `through` is told of no ids, and a rule for all would strike the page.
                     if subject.sure and not subject.ids and not subject.is_any:
                         yield subject

@@ -43,5 +43,6 @@ class Work:
     def include(self, other: Work) -> None:
         """Count what another has counted, such as that of a page to that of its Run."""
         self.done += other._parsing
+        # One by one, so that a Run over its limit can name the selector that took most of it.
         for selector, nodes in other._by_selector.items():
             self.spend(nodes, selector)

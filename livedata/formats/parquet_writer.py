@@ -47,6 +47,7 @@ def arrow_table(rows: Iterable[Row], layout: TableLayout, about: dict[str, objec
     """
     pa, _ = pyarrow()
     schema = _schema(pa, layout, about)
+    # pyarrow raises if it is given no table at all, and there may be no rows.
     return pa.concat_tables([schema.empty_table(), *_parts(pa, schema, rows, layout)])
 
 

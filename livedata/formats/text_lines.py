@@ -70,6 +70,7 @@ def _pieces(
     rows: Iterable[Sequence[Scalar]], written: Callable[[list[Sequence[Scalar]]], Piece]
 ) -> Iterator[Piece]:
     """Pieces of rows: how many make the next one is seen from the one before."""
+    # Nobody knows yet how long a row is, and a single cell may have 32,768 characters.
     remaining, count = iter(rows), _FIRST
     while together := list(islice(remaining, count)):
         piece = written(together)

@@ -39,6 +39,7 @@ def list_changes(
             for revision, sentences in _revisions(opened, ref, after, end, when or ())
         )
         changes, more = fit(lines, named_change, limit)
+        # All up to `end` was looked at, and what met no condition need not be looked at again.
         through = changes[-1]["sequence"] if more else end
         return {
             **opened.about(),

@@ -42,6 +42,7 @@ def guarded(
     except Exception as error:
         _LOG.exception("%s failed", what)
         try:
+            # An unreadable record shows as a common error: only now it is searched for.
             access.database.raise_damage(error)
         except LivedataError as damage:
             raise Unanswered(tell(damage)) from error

@@ -127,6 +127,7 @@ class TableFilter(Struct, frozen=True):
     @property
     def subjects(self) -> list[tuple[str, str]]:
         """What a clause may be about: the id of each column, and its label."""
+        # A clause with that word is about such a column, so that nothing asks for the key then.
         key = [] if any(each["name"] == ROW_KEY for each in self.columns) else [(ROW_KEY, KEY)]
         return [*((column["id"], column["label"]) for column in self.columns), *key]
 
@@ -142,6 +143,7 @@ class TableFilter(Struct, frozen=True):
         if self.kind is not None:
             return [("", [(each, _words(self.kind, each)) for each in STATE_OPERATORS[self.kind]])]
         types = {column["type"] for column in self.columns} | {"boolean", "string"}
+        # Booleans have only those that every type has: being equal, and being empty.
         of_any = STATE_OPERATORS["boolean"]
         return [
             (

@@ -101,6 +101,7 @@ class Client:
             spooled = stack.enter_context(SpooledTemporaryFile(max_size=_IN_MEMORY))
             while piece := self.piece(answer):
                 spooled.write(piece)
+            # http.client is silent about a body that ends too early, if it is read in pieces.
             if announced.isdecimal() and spooled.tell() != int(announced):
                 raise self._broken_off()
             spooled.seek(0)

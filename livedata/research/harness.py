@@ -120,9 +120,11 @@ class _Run:
         reader = SourceReader(self._ports.sites, self._journal, extraction, most, before)
         try:
             await reader.read(visits)
+            # Another Run may have the site while the last windows are still answered.
             await self._ports.sites.leave()
             await extraction.finish()
         except BaseException:
+            # A cancelled task would leave windows behind, asked for answers that nobody takes.
             await extraction.abandon()
             raise
         self._cost = extraction.cost

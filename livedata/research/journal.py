@@ -104,6 +104,7 @@ def request_digest(*asked: object) -> str:
 def outcome_digest(rows: Sequence[ResearchedRow], facts: Iterable[ResearchFact]) -> str:
     """The digest of rows and facts, without ids and times, in whichever order facts came."""
     described = [_described(row) for row in rows]
+    # A fact of the output has this very digest, and others come once the Run has ended.
     told = sorted(msgspec.json.encode(_told(fact)) for fact in facts if fact.stage != "output")
     return sha256(b"\n".join([*(msgspec.json.encode(row) for row in described), *told])).hexdigest()
 

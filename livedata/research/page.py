@@ -131,6 +131,7 @@ class ExtractedPage:
 
     def _rows(self) -> Iterator[JudgedRow]:
         for part in self.parts:
+            # Answers come in any order, but a replay has to meet the rows in the same one.
             for window in () if part.lost else sorted(part.answers):
                 yield from part.answers[window].rows or ()
 

@@ -177,6 +177,7 @@ class SourceReader:
     def _keep(self, visit: Visit, text: PageText, step: ResearchStep) -> ExtractedPage | None:
         """The page, recorded; None if it turned out to be one that was read already."""
         url = visit.source.url
+        # A duplicate is recorded too, since a replay asks for this address as well.
         kept = self._record(url, text, step)
         step.facts.append(fact("page_read", kept, url=url))
         if text.cut:

@@ -64,6 +64,7 @@ def revised_recipe(
         check_revision(reader, owner, dataset_id, declared)
         fields = datasets.ref(reader, owner, dataset_id).fields
     columns = [fields.columns[field] for field in fields.ids]
+    # Any version will do: nothing is stored, and what is read does not depend on it.
     return compile_recipe(1, declared.source.pinned(), columns)
 
 
@@ -73,6 +74,7 @@ def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list
     with db.reading() as reader:
         current = rows.current(reader, dataset_id)
     return [
+        # What the site said, and not what a person wrote over it: the page is searched for this.
         [row.cells.source(position)[0] for position in positions]
         for row in current
         if row.presence == "present"

@@ -128,6 +128,7 @@ def use(store: Store, owner: OwnerName, look: LookId, targets: TargetPolicy) -> 
         declared = read(CreateDataset, dict(proposed_source(locked) or {}))
         consistency.check(declared, targets)
         datasets.pin(writer, owner, locked.dataset, declared, locked.tried["version"])
+        # Whoever clicks twice finds nothing more to use: the dataset is revised and run once.
         looks.forget(writer, look)
         return runs.enqueue_within(writer, owner, locked.dataset)
 

@@ -78,6 +78,7 @@ def every(reader: Reader) -> list[tuple[str, OwnerName, str, bool]]:
         "SELECT name, owner, digest, ended_at IS NULL AND digest_at IS NULL FROM notices "
         "WHERE digest IS NOT NULL ORDER BY owner, name"
     )
+    # SQLite has no booleans: it answers 0 or 1.
     return [(name, owner, cron, bool(stands)) for name, owner, cron, stands in rows]
 
 
@@ -94,6 +95,7 @@ def plan(writer: Writer, notice: NoticeId, moment: Micros | None, zone: str) -> 
 def forget(writer: Writer, dataset: DatasetId) -> None:
     """Take what is told of a dataset out of all digests: it is deleted."""
     key = format_uuid(dataset)
+    # Both databases search a text alike, but not JSON: which part is meant is seen below.
     rows = writer.rows(
         "SELECT o.id, o.data FROM outbox o JOIN notices n ON n.id = o.notice_id "
         "JOIN datasets d ON d.owner = n.owner WHERE d.id = :dataset AND o.kind = :kind "

@@ -21,6 +21,7 @@ class FeedHead(Struct, frozen=True):
     def _without_secrets(self) -> str:
         return f"FeedHead({self.name!r})"
 
+    # Logs and tracebacks show a repr, and the token opens the feed to whoever has it.
     __repr__ = _without_secrets
 
 

@@ -83,6 +83,7 @@ def due(
 
     `after` is the last one already seen.
     """
+    # What was taken since the last page is due no more, so an OFFSET would pass others over.
     seen, last = after or (-1, b"")
     rows = reader.rows(
         "SELECT next_run_at, id FROM datasets WHERE next_run_at <= :now AND status = 'active' "

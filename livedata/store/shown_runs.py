@@ -29,6 +29,7 @@ _WHOLE = (
 )
 _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """No Run is queued after this moment, or has a later id."""
+# A row that is back counts as changed in its Run, and yet there is one more after it.
 _EARLIER = """
 SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
     SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
@@ -37,6 +38,7 @@ FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :l
 ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
 """
 # The rows that there are now, without what the Runs since then have added.
+# Cast, because PostgreSQL sums 64-bit integers to a numeric, which arrives as a Decimal.
 _ROWS_THEN = """
 SELECT CAST(d.row_count - coalesce(sum(r.new_rows - r.gone_rows + (
     SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned')), 0) AS BIGINT)

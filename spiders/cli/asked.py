@@ -44,6 +44,7 @@ class Look(msgspec.Struct, frozen=True):
 def main() -> None:
     """Answer the one question of this process."""
     asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=dict[str, msgspec.Raw])
+    # Only now: this reads stdin to its end, and would take the question as well.
     end_with_stdin()
     with crawl_engine() as engine:
         answer = _answered(engine, asked)

@@ -18,6 +18,7 @@ from spiders.crawl.settings import FetchConfig
 
 _NOTHING: Final = "livedata-nothing"
 """A selector that matches nothing, so that a page is kept whole."""
+# Kept markup is decoded already: what a site or a page declares would decode it once more.
 _HTML: Final = "text/html; charset=utf-8"
 
 

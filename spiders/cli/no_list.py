@@ -88,6 +88,7 @@ def nothing_differs(selector: str, ways: Ways = SHELL) -> str:
 def is_feed(lists: Lists) -> bool:
     """Whether a page is one of RSS or Atom, whatever it is sent as."""
     tree = lists.survey.page.tree
+    # Child steps alone: of descendants lexbor's own matcher takes seconds on a deep page.
     return tree.css_first("rss > channel, body > feed > entry") is not None
 
 

@@ -88,6 +88,7 @@ def preview(
             limit = tried.pages if folder is None else folder.limit(tried.recipe)
             job = job if through is None else through.job(job)
             trial = engine.run(try_out(engine, job, pages or limit))
+        # A crawl takes a page that the folder lacks for one that cannot be read, as of any site.
         if folder is not None:
             folder.check()
         unsaved = None if kept is None else _saved(kept, trial)

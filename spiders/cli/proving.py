@@ -112,6 +112,7 @@ class Prover(Struct, frozen=True):
                 "endSelector": selector,
             }
             trial = await self._tried(proposal, proposal.key, pagination)
+            # A first page with other records is not the one that the list was found on.
             if _goes_on(trial) and len(trial.harvest.pages[0].records) == len(proposal.rows):
                 return pagination, trial
         return None
@@ -182,9 +183,11 @@ def _goes_on(trial: Trial) -> bool:
     if len(trial.harvest.pages) < _PAGES:
         return False
     first, second = trial.harvest.pages[:_PAGES]
+    # A Run takes a link back to another page for a loop, and fails its coverage.
     if any(canonical_url(link) == first.canonical for link in second.next_links[:1]):
         return False
     before, after = ({tuple(record.values) for record in page.records} for page in (first, second))
+    # Some may stand on both: a record that is pinned, or that slid on between the two answers.
     return len(after - before) > len(after) / 2
 
 

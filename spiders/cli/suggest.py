@@ -139,5 +139,6 @@ def _commented(declaration: Mapping[str, Any], mending: Mending, trial: Trial, n
     lines += [f"{name}: not found on the page, left as it was" for name in lost]
     if trial.verdict.outcome in _NOT_READY:
         lines.insert(0, not_ready(trial.error or "A Run would not accept this."))
+    # What is quoted may hold a line end of the site: behind that, its text would be TOML.
     comment = "".join(f"# {escape_controls(line)}\n" for line in lines)
     return f"{comment}\n{write_source(declaration)}"

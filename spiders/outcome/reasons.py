@@ -15,6 +15,7 @@ _CODES: Final[Mapping[FailureReason, tuple[str, ...]]] = {
     "login_redirect": ("login_redirect",),
     "empty_body": ("empty_body",),
     "connection_reset": ("connection_cut",),
+    # RFC 9309: while robots.txt is answered with 5xx, nothing of the site may be read.
     "robots_disallowed": ("robots_disallowed", "robots_down"),
     "timeout": ("timeout", "run_out_of_time"),
     "cancelled": ("cancelled",),
@@ -74,6 +75,7 @@ _REASONS: Final = {f"fetch.{code}": reason for reason, codes in _CODES.items() f
 
 def reason_of(problem: Problem) -> FailureReason:
     """The reason that a trace gives for a page that was not read."""
+    # Interface 2.11 has no word for it: what stopped robots.txt is what stopped the page.
     if problem.code == "fetch.robots_unread":
         return reason_of(problem.evidence[0])
     return _REASONS[problem.code]

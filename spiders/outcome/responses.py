@@ -44,12 +44,14 @@ def refused(response: Response, requested: str, *, has_items: bool) -> FailureRe
     with a challenge on it.
     """
     status = response.status
+    # Before the items: AWS challenges with status 202, and no content of 2xx has these headers.
     if challenge.said_by_headers(response):
         return "challenge"
     if status < 200 or status == PARTIAL:
         return "http_error"
     if has_items and 200 <= status < 300:
         return None
+    # Behind the items: a sign in a body is less sure than records that a selector has found.
     if challenge.said_by_body(response):
         return "challenge"
     if status in _REFUSED_STATUSES:
@@ -115,6 +117,7 @@ def _origin(url: str | None) -> str | None:
         parts = urlsplit(url or "")
     except ValueError:
         return None
+    # User info may be a password, and whoever may see the Run sees this.
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}" if host else None
 

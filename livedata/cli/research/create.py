@@ -198,5 +198,6 @@ def most_cost(declared: CreateResearch, settings: Settings) -> str:
         return f"{words}, for no more than ${limits.usd:g}"
     if research.model_price_in is None or research.model_price_out is None:
         return f"{words}, whose price is not set"
+    # Nobody knows how many tokens will be read and how many written: all at the dearer price.
     dearest = max(research.model_price_in, research.model_price_out) * limits.tokens / 1_000_000
     return f"{words}, for no more than ${dearest:,.2f}"

@@ -82,6 +82,7 @@ def _print_errors(runs: Sequence[Run], subject: Subject) -> None:
         if run["error"]:
             newest.setdefault(run["error"], run)
     for error, run in list(newest.items())[:_MOST_ERRORS]:
+        # Ids begin with their moment: Runs that follow each other are told apart by the ends.
         print_message(f"{run['id'].rpartition('-')[2]} {run['status']}: {error}")
     if len(newest) > _MOST_ERRORS:
         show = subject.command("runs show", "RUN")

@@ -272,6 +272,7 @@ def _is_of_list(url: str, page: str) -> bool:
 
 def _pattern(url: str, page: int) -> str | None:
     """The address with {page} in place of the number of its page, if it stands in it once."""
+    # A number in the host, as in www2, is that of no page.
     start = url.find("/", url.find("//") + 2)
     places = [match for match in re.finditer(r"\d+", url) if match.start() > start >= 0]
     numbers = [match for match in places if match[0] == str(page)]
@@ -307,6 +308,7 @@ def _selector(survey: Survey, number: int) -> str:
         except BadSelector:
             continue
         except TooMuchWork:
+            # The work of a page adds up: each further selector would exceed it as well.
             break
         # The same link may stand above and below the list.
         if matches and all(page.attribute(match, "href") == url for match in matches):

@@ -74,6 +74,7 @@ def unanswered(code: str, detail: str) -> Problem:
 
 def question_digest(question: Question, model: str) -> str:
     """The digest of all that an answer depends on."""
+    # The system text is the same for all, and the version of the harness has a digest of it.
     asked = (question.message, question.schema, question.most_output)
     return request_digest(HARNESS_VERSION, model, *asked)
 

@@ -58,10 +58,12 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
     if not failed:
         return Verdict("accept", checks, "natural_end")
     first = failed[0]
+    # A limit always fails coverage: if a single Check failed, it is that one.
     if ending.rule in LIMITS and len(failed) == 1:
         return Verdict("held", checks, ending.rule, first.problem)
     rule: StopRule = "page_failed" if harvest.failure else "check_failed"
     if harvest.failure is None and ending.rule in LIMITS:
+        # The owner set the limit: what else is wrong says more than that it was reached.
         first = next(check for check in failed if check.id != "coverage")
     return Verdict("failed", checks, rule, first.problem)
 
@@ -167,6 +169,7 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
 def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     if page.number == 1 and recipe.minimum_items == 0:
         return True
+    # An empty page that links lead to is an error of the site, and not the end of its list.
     return (
         isinstance(recipe.pagination, UrlPatternPages)
         and page is harvest.pages[-1]

@@ -159,6 +159,7 @@ def _clause(given: str, columns: Sequence[Column]) -> Clause:
     name = match[0] if match else ""
     rest = text[len(name) :].strip()
     subject = _subject(name, columns)
+    # A column may be called row too: such a clause is about it unless it reads as an event.
     if name == "row" and (subject is None or rest.removeprefix("is").strip() in _EVENTS):
         return _row_clause(text, rest)
     if subject is None:
@@ -279,6 +280,7 @@ def _text(given: str, operator: StateOperator) -> str:
     if operator not in WITHIN_TEXTS:
         return inner
     start, end = (" " if edge.isspace() else "" for edge in (given[:1], given[-1:]))
+    # Of blanks alone one is left to look for: an empty text would stand in every cell.
     return f"{start}{inner}{end}".casefold() if inner else given[:1]
 
 

@@ -61,6 +61,7 @@ def _label_faults(plan: OfferedPlan) -> Iterator[Detail]:
     taken = {fold(label): label for label in (*FIXED_LABELS, plan.name_label)}
     for number, label in enumerate(labels):
         other = taken.setdefault(fold(label), label)
+        # Two labels that are written alike are equal, and yet one too many: hence `is`.
         if other is not label and fold(label):
             yield Detail(
                 f"attributes[{number}].label", f"is {label!r}, which is too like {other!r}"
@@ -158,6 +159,7 @@ def _scope(
 def _official_url(row: OfferedRow, page: SearchablePage, plan: TablePlan) -> str | None:
     """The folded official address, if words of its link hold the name, or the page is there."""
     number, links = row.official_url, page.text.links
+    # A model may answer -1: as an index that would be the last link.
     if number is None or not 0 <= number < len(links):
         return None
     text, address = links[number]

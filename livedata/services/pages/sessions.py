@@ -80,6 +80,7 @@ def caller(db: Database, token: str) -> Caller | None:
 def _begin(writer: Writer, key: KeyId) -> str:
     token = make_token()
     now = writer.now()
+    # Housekeeping leaves sessions alone: whoever begins one clears away those that have ended.
     accounts.forget_ended_sessions(writer, now)
     accounts.add_session(writer, hash_key(token), key, Micros(now + SESSION_FOR))
     return token

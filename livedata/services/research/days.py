@@ -77,6 +77,7 @@ def settle(store: Store, kept: SetAside, tokens: int, usd: float) -> None:
     """Let a call have taken what it took, in place of what was set aside for it."""
     amount = Used(tokens - kept.tokens, _micros(usd) - _micros(kept.usd))
     with store.writing() as writer:
+        # A call is spent whatever is left, and of the day on which it began, also past midnight.
         usage.take(writer, kept.owner, kept.day, amount, None, None)
 
 

@@ -70,6 +70,7 @@ def _tape(
 ) -> Tape:
     run_id = RunId(ids.raw_id(run["id"]))
     known = memories.load(reader, dataset.id, attempt.memory)
+    # Its moment counts too: housekeeping may have taken some of it, and not the rest.
     if known is None or attempt.started < reader.now() - KEPT_FOR:
         raise NotFound(
             "What this Run recorded is no longer kept: pages and answers are deleted after 30 "
@@ -91,6 +92,7 @@ def _tape(
         stop = _early_stop(steps, facts, runs.facts(reader, run_id)[0].get("rule", ""))
     return Tape(
         harness=attempt.harness_version,
+        # A Run that has planned is played from its question on, or nobody would ask for a plan.
         recipe=replace(recipe, plan=None) if planned else recipe,
         memory=known,
         artifacts=recorded,

@@ -22,6 +22,7 @@ class ObservationRow(NamedTuple):
     writer: WritingRun
 
 
+# An observation whose Run is missing is damage, which the judge has to see: hence LEFT.
 _OBSERVATIONS = f"""
 SELECT {
     selected(

@@ -57,6 +57,7 @@ class Ended(Struct, frozen=True):
 
 def ended(reader: Reader, since: Micros) -> list[Ended]:
     """The Runs of this store that were queued at a moment or later and have ended."""
+    # What an archive brought has ended in another store: it is no work of this one.
     rows = reader.rows(
         "SELECT id, status, queued_at, started_at, completed_at, attempt FROM runs "
         "WHERE status IN ('succeeded', 'failed', 'blocked', 'held') AND queued_at >= :since "

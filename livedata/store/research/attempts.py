@@ -48,6 +48,7 @@ def _pack_facts(facts: Sequence[ResearchFact], numbers: Mapping[str, int]) -> by
     stored = [
         StoredFact(
             *(fact.stage, fact.code, fact.evidence, fact.failure, fact.detail, fact.url),
+            # Entities get their numbers when a Run is accepted: until then a minted key has none.
             *(fact.entity, numbers.get(fact.key or "", fact.key), fact.field, fact.candidate),
         )
         for fact in facts
@@ -150,6 +151,7 @@ def add_step(
     writer: Writer, dataset: DatasetId, run: RunId, attempt: AttemptId, step: ResearchStep
 ) -> None:
     """Keep a step that has ended, with its facts."""
+    # Nobody else takes the same one: whoever writes a step holds its Run in this transaction.
     number = writer.value(
         "SELECT coalesce(max(number), 0) FROM research_steps WHERE attempt_id = :attempt",
         attempt=attempt,

@@ -24,6 +24,7 @@ OLD_MEMORIES = Expiring(
     "UPDATE research_attempts SET memory = NULL",
 )
 """What attempts knew that began before a moment."""
+# The moment counts too: a body that somebody keeps again just now is young, and stays.
 _UNUSED = """used_at < :moment
 AND NOT EXISTS (SELECT 1 FROM artifacts a WHERE a.dataset_id = bodies.dataset_id
     AND a.hash = bodies.hash)
