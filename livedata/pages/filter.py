@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+from flask import g, request
 from markupsafe import Markup
 from msgspec import Struct
 from werkzeug.datastructures import MultiDict
@@ -12,6 +13,7 @@ from werkzeug.datastructures import MultiDict
 from livedata.messages.conditions import in_words
 from livedata.model.dataset import Column, ColumnType
 from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId
 from livedata.pages.markup.plot import share
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.rules.conditions.clauses import (
@@ -21,7 +23,8 @@ from livedata.rules.conditions.clauses import (
     StateClause,
 )
 from livedata.rules.conditions.parsing import example_clause, parse_where, write_clause
-from livedata.services.pages.facets import Facet, Facets
+from livedata.services.pages.facets import Facet, Facets, facets
+from livedata.services.pages.table import TableQuery
 
 KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
@@ -200,6 +203,23 @@ def shown_facets(told: Facets, asked: TableFilter) -> list[ShownFacet]:
         to = address(where=texts, **NO_PLACE) if is_new and _are_right(texts, asked) else None
         shown.append(ShownFacet(facet, said, share(facet.rows, most), to))
     return shown
+
+
+def facets_of(dataset: DatasetId, asked: TableFilter, wish: TableQuery) -> Facets | None:
+    """How the rows spread over the values of the column that is asked for. Raises BadRequest."""
+    field = request.args.get("facet")
+    if field and all(field != column["id"] for column in asked.columns):
+        raise malformed("facet", "is no column of this dataset", "the table")
+    if not field or asked.wrong:
+        return None
+    return facets(g.db, g.caller.owner, dataset, wish, field)
+
+
+def facets_shown(told: Facets | None, asked: TableFilter) -> dict[str, Any]:
+    """The values of a column for a page, and what leads away from them."""
+    if told is None:
+        return {"told": None}
+    return {"told": told, "facets": shown_facets(told, asked), "unfacet": address(facet=None)}
 
 
 def _are_right(texts: Sequence[str], asked: TableFilter) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any, Final, get_args
@@ -26,15 +26,15 @@ from livedata.model.row import RowStatus
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
-from livedata.pages.filter import TableFilter, shown_facets
+from livedata.pages.filter import TableFilter, facets_of, facets_shown
 from livedata.pages.markup.filters import beginning, cell, moment, named
-from livedata.pages.markup.plot import plot, strip
+from livedata.pages.markup.plot import DrawnColumn, plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.services import queries, rows
 from livedata.services.fires import Timetable, timetable
-from livedata.services.pages.facets import Facets, facets
-from livedata.services.pages.history import last_ends, of_table
+from livedata.services.pages.facets import Facets
+from livedata.services.pages.history import last_ends, of_rows, of_table
 from livedata.services.pages.table import (
     PageCursor,
     TablePage,
@@ -68,14 +68,15 @@ def show(dataset: str) -> AnyResponse:
     if asked.leads_to:
         return redirect(asked.leads_to, 303)
     wish = replace(_wish(request.args, shown), where=asked.states)
-    told = _facets(raw, asked, wish)
+    told = facets_of(raw, asked, wish)
     table = TablePage([], None) if asked.wrong else _rows(raw, wish, told)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = _fires(timetable(g.db, raw, shared.zone))
     named_by = rows.label_column(g.db, owner, raw)
     offered = _beside_names(shown["columns"], table.lines, named_by)
     chosen = _chosen(offered)
-    columns = [column for column in offered if not chosen or column["id"] in chosen]
+    columns = _shown_columns(offered, chosen)
+    drawn = _drawn(raw, shown["columns"], table.lines)
     answer = page(
         "table.html",
         data=lambda: {
@@ -84,22 +85,53 @@ def show(dataset: str) -> AnyResponse:
             "lastRuns": ends,
             **fires,
             **({} if told is None else {"facets": told}),
+            **drawn.as_json,
         },
         dataset=shown,
-        labels=[(column["id"], column["label"]) for column in columns],
-        offered=offered,
-        chosen=chosen,
-        body=body(table.lines, columns, request.path, named_by, edit=request.args.get("edit")),
+        body=body(table.lines, columns, request.path, named_by, drawn, request.args.get("edit")),
+        **_columns(offered, chosen, drawn),
         **_choosing(table.lines),
         named_by=named_by["id"] if named_by else "rowKey",
         **_story(raw, ends),
         **_files(Subject(owner, shown["name"]), asked),
         **_paged(table),
         **_narrowing(wish, asked, shown),
-        **_values(told, asked),
+        **facets_shown(told, asked),
         **fires,
     )
     return _kept(chosen, answer)
+
+
+def _drawn(dataset: DatasetId, columns: Sequence[Column], lines: Sequence[Line]) -> DrawnColumn:
+    """What is drawn beside the numbers of a column, if one is asked for. Raises BadRequest."""
+    field = request.args.get("line")
+    if not field:
+        return DrawnColumn()
+    if field not in {column["id"] for column in _drawable(columns)}:
+        raise _wrong("line", "is no column of numbers")
+    return DrawnColumn(field, of_rows(g.db, g.caller.owner, dataset, field, lines))
+
+
+def _drawable(columns: Sequence[Column]) -> list[Column]:
+    return [column for column in columns if column["type"] == "number" and not column["key"]]
+
+
+def _shown_columns(offered: Sequence[Column], chosen: Collection[str]) -> list[Column]:
+    return [column for column in offered if not chosen or column["id"] in chosen]
+
+
+def _columns(
+    offered: Sequence[Column], chosen: Collection[str], drawn: DrawnColumn
+) -> dict[str, Any]:
+    """The heads of the table, and what its columns may be chosen from."""
+    columns = _shown_columns(offered, chosen)
+    return {
+        "labels": [(column["id"], column["label"]) for column in columns],
+        "offered": offered,
+        "chosen": chosen,
+        "drawable": _drawable(columns),
+        "drawn_column": drawn.field,
+    }
 
 
 def _files(about: Subject, asked: TableFilter) -> dict[str, Any]:
@@ -120,25 +152,9 @@ def _paged(table: TablePage) -> dict[str, Any]:
     }
 
 
-def _facets(dataset: DatasetId, asked: TableFilter, wish: TableQuery) -> Facets | None:
-    """How the rows spread over the values of the column that is asked for. Raises BadRequest."""
-    field = request.args.get("facet")
-    if field and field not in {column["id"] for column in asked.columns}:
-        raise _wrong("facet", "is no column of this dataset")
-    is_told = field and not asked.wrong
-    return facets(g.db, g.caller.owner, dataset, wish, field) if field and is_told else None
-
-
 def _rows(dataset: DatasetId, wish: TableQuery, told: Facets | None) -> TablePage:
     # Who counts values has counted the rows.
     return table_page(g.db, g.caller.owner, dataset, replace(wish, is_counted=told is None))
-
-
-def _values(told: Facets | None, asked: TableFilter) -> dict[str, Any]:
-    """The values of a column, and what leads away from them."""
-    if told is None:
-        return {"told": None}
-    return {"told": told, "facets": shown_facets(told, asked), "unfacet": address(facet=None)}
 
 
 def _page_at(name: str, place: PageCursor | None) -> str | None:
@@ -318,7 +334,7 @@ def body(
     columns: Sequence[Column],
     path: str,
     named_by: Column | None,
-    *,
+    drawn: DrawnColumn,
     edit: str | None = None,
 ) -> Markup:
     """The rows of a table, named by a column or else by their keys; each has its page in `path`.
@@ -326,7 +342,7 @@ def body(
     Where rows are chosen to `edit` them, each has a box.
     """
     places = [(column["id"], _begin(column)) for column in columns]
-    written = [_row(line, places, path, named_by, chosen=bool(edit)) for line in lines]
+    written = [_row(line, places, path, named_by, drawn, chosen=bool(edit)) for line in lines]
     return Markup("\n".join(written))  # noqa: S704  (escaped)
 
 
@@ -340,11 +356,14 @@ def _row(
     places: Sequence[tuple[str, str]],
     path: str,
     named_by: Column | None,
+    drawn: DrawnColumn,
     *,
     chosen: bool,
 ) -> str:
     data, missing = line.data, line.missing
     marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
+    if drawn.field is not None:
+        marks[drawn.field] = f"{marks.get(drawn.field, '')}{drawn.beside(line.id)}"
     # A long text is cut: the page of its row has all of it.
     cells = "".join(
         [

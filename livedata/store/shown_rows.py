@@ -33,6 +33,14 @@ LEFT JOIN revisions v ON v.id = w.revision_id AND w.status = 'changed'
 LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
 WHERE w.id IN
 """
+# Only the last revisions of each row: by the index of its row, whatever its history is.
+_LATEST = """
+SELECT v.row_id, v.created_at, v.presence, v.data, v.overrides
+FROM rows w JOIN revisions v ON v.row_id = w.id AND v.sequence > coalesce((
+    SELECT sequence FROM revisions WHERE row_id = w.id ORDER BY sequence DESC LIMIT 1 OFFSET :most
+), 0)
+WHERE w.id IN
+"""
 _TEXTS = slice(6, None)
 """The columns of a line that have texts of any length."""
 
@@ -142,6 +150,34 @@ def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
         size += sum(map(len, filter(None, row[_TEXTS])))
         if size >= backend.PAGE_BYTES:
             return
+
+
+class ShownState(Struct, frozen=True):
+    """What a row showed in a field from a moment on, and whether it was there."""
+
+    at: Micros
+    presence: Presence
+    value: Scalar
+
+
+def latest(
+    reader: Reader, position: int, wanted: Sequence[RowId], most: int
+) -> dict[RowId, list[ShownState]]:
+    """What these rows showed in a field by their last revisions, `most` of each, the oldest first.
+
+    None after PAGE_BYTES.
+    """
+    ids, named = listed("row", wanted)
+    states: dict[RowId, list[ShownState]] = {}
+    if not named:
+        return states
+    sql = f"{_LATEST} ({ids}) ORDER BY v.row_id, v.sequence"
+    for row, at, presence, data, _ in reader.page(sql, **named, most=most):
+        values = VALUES.load(data)
+        # A revision may be older than the column.
+        value = values[position] if position < len(values) else None
+        states.setdefault(RowId(row), []).append(ShownState(at, presence, value))
+    return states
 
 
 def names(reader: Reader, fields: Fields, wanted: Collection[str]) -> dict[str, RowName]:

@@ -153,8 +153,8 @@ def test_a_value_stays_until_the_next_one_and_a_gap_parts_the_line() -> None:
     drawn = plot(
         [Point(f"2026-01-01T00:0{number}:00Z", value) for number, value in enumerate(values)]
     )
-    begun = "M8.0 112.0 L124.0 112.0 L124.0 8.0 L240.0 8.0"
-    assert f'<path d="{begun} M356.0 60.0 L472.0 60.0 L472.0 8.0"' in str(drawn)
+    begun = "M8 112 H124 V8 H240"
+    assert f'<path d="{begun} M356 60 H472 V8"' in str(drawn)
 
 
 def test_the_credits_are_drawn_from_the_first_to_the_last(store: Store, alice: Visitor) -> None:

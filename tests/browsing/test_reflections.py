@@ -36,6 +36,7 @@ REPEATED = [
     "/SHOP?filter=rowKey&operator=%3C&value=PAYLOAD",
     "/SHOP?filter=rowKey&operator=contains&value=PAYLOAD",
     "/SHOP?facet=PAYLOAD",
+    "/SHOP?line=PAYLOAD",
     "/SHOP?before=PAYLOAD",
     "/SHOP?sort=PAYLOAD",
     "/SHOP?sort=rowKey&order=PAYLOAD&search=a",

@@ -5,8 +5,8 @@ Drawn here, so that it needs no script, also in a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -62,8 +62,26 @@ def sparkline(points: Sequence[Point]) -> Markup | None:
     """The same as a small line without a scale, for a list."""
     if not has_moved(points):
         return None
-    drawing = _drawing("spark", points, _placed(points, _SPARK), _SPARK)
+    # A page has a hundred of these: no more is written of each than it shows.
+    placed = [(round(x), None if y is None else round(y)) for x, y in _placed(points, _SPARK)]
+    drawing = _drawing("spark", points, placed, _SPARK)
     return Markup(f"{drawing}</svg>")  # noqa: S704  (numbers of ours)
+
+
+class DrawnColumn(Struct, frozen=True):
+    """The column whose numbers are drawn beside them, and how each developed, by row id."""
+
+    field: str | None = None
+    points: Mapping[str, Sequence[Point]] = {}
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The same for a program; nothing if nothing is drawn."""
+        return {"lines": self.points} if self.field else {}
+
+    def beside(self, row: str) -> str:
+        """The line of a row; nothing if its number never changed."""
+        return sparkline(self.points.get(row, ())) or ""
 
 
 def _drawing(
@@ -111,10 +129,14 @@ def _path(placed: Sequence[tuple[float, float | None]]) -> Iterator[str]:
     previous: float | None = None
     for x, y in placed:
         if previous is not None:
-            yield f"L{x:.1f} {previous:.1f}"
-        if y is not None:
-            yield f"{'M' if previous is None else 'L'}{x:.1f} {y:.1f}"
+            yield f"H{_short(x)}"
+        if y is not None and y != previous:
+            yield f"M{_short(x)} {_short(y)}" if previous is None else f"V{_short(y)}"
         previous = y
+
+
+def _short(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def strip(runs: Sequence[RunEnd]) -> Markup:

@@ -22,10 +22,12 @@ from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.feed import RevisionFilter
-from livedata.store.shown_rows import names
+from livedata.store.shown_rows import Line, ShownState, latest, names
 from livedata.store.shown_runs import RunEnd
 
 ON_A_PAGE: Final = 50
+OF_A_LINE: Final = 20
+"""So many changes of a row are drawn in a list."""
 _LOOKED_AT: Final = 1_000
 """No index knows the kind of a change: so many are looked at for one page."""
 
@@ -169,12 +171,43 @@ def of_cell(
         )
         for change in reversed(changes)
     ]
-    if until is not None and points and points[-1].value is not None and points[-1].at < until:
-        points.append(Point(until, points[-1].value))
+    points = points if until is None else _until(points, until)
     before = changes[-1]["before"] if changes else None
     if since is None or before is None:
         return points
     return [Point(since, _number(before.get(field))), *points]
+
+
+def of_rows(
+    db: Database, owner: OwnerName, dataset: DatasetId, field: str, wanted: Sequence[Line]
+) -> dict[str, list[Point]]:
+    """Row id -> how its number in a field developed by its last changes, the oldest point first.
+
+    What still stands there stood there until now. Raises NotFound.
+    """
+    with db.reading() as reader:
+        position = datasets.ref(reader, owner, dataset).fields.positions[field]
+        listed = [RowId(ids.raw_id(line.id)) for line in wanted]
+        states = latest(reader, position, listed, OF_A_LINE)
+    now = ids.format_timestamp(ids.now())
+    return {ids.format_uuid(row): _until(_points(shown), now) for row, shown in states.items()}
+
+
+def _points(states: Sequence[ShownState]) -> list[Point]:
+    return [
+        Point(
+            ids.format_timestamp(state.at),
+            _number(state.value) if state.presence == "present" else None,
+        )
+        for state in states
+    ]
+
+
+def _until(points: list[Point], moment: str) -> list[Point]:
+    """The same with the last number until a moment, if there was one."""
+    if points and points[-1].value is not None and points[-1].at < moment:
+        return [*points, Point(moment, points[-1].value)]
+    return points
 
 
 def of_table(ends: Sequence[RunEnd]) -> list[Point]:
