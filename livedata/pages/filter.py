@@ -169,7 +169,8 @@ class TableFilter(Struct, frozen=True):
 
 def _values_of(typed: TypedClause) -> str:
     """The address of the table with the values of a column; a clause that is begun is kept."""
-    begun = {} if typed.value else _SENT
+    # Without an operator it is not added yet.
+    begun = {"operator": None} if typed.value else _SENT
     return address(**{**begun, "values": None, "facet": typed.column})
 
 

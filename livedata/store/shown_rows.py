@@ -172,11 +172,11 @@ def latest(
     if not named:
         return states
     sql = f"{_LATEST} ({ids}) ORDER BY v.row_id, v.sequence"
-    for row, at, presence, data, _ in reader.page(sql, **named, most=most):
+    for row, moment, presence, data, _ in reader.page(sql, **named, most=most):
         values = VALUES.load(data)
         # A revision may be older than the column.
         value = values[position] if position < len(values) else None
-        states.setdefault(RowId(row), []).append(ShownState(at, presence, value))
+        states.setdefault(RowId(row), []).append(ShownState(moment, presence, value))
     return states
 
 

@@ -18,7 +18,7 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries
 from livedata.services.pages import search as service
-from livedata.services.pages.search import excerpt
+from livedata.services.pages.search import marked
 from tests import made
 from tests.browsing.test_table import keys, path_of
 from tests.browsing.world import World
@@ -159,7 +159,7 @@ def test_as_json_it_has_the_same(alice: Visitor, tables: dict[str, ids.DatasetId
     assert dataset["id"] == ids.format_uuid(tables["teas"])
     assert dataset["rows"][0]["name"] == {"name": "Green tea", "key": "T1"}
     assert (dataset["hasMore"], dataset["lookedAt"], dataset["ofName"]) == (False, None, None)
-    assert dataset["rows"][0]["excerpt"] == {"before": "", "hit": "Green", "after": " tea"}
+    assert dataset["rows"][0]["said"] == {"before": "", "hit": "Green", "after": " tea"}
     assert (answer["lookedThrough"], answer["next"], answer["previous"]) == (3, None, None)
 
 
@@ -183,7 +183,7 @@ def test_a_row_of_research_is_found_by_its_name(alice: Visitor, store: Store) ->
 @given(st.text(max_size=300), st.integers(0, 300), st.integers(1, 40))
 def test_an_excerpt_has_the_text_that_was_searched(text: str, begin: int, length: int) -> None:
     needle = text[begin : begin + length].casefold()
-    part = excerpt(text, needle)
+    part = marked(text, needle)
     if not needle:
         assert part is None
         return
@@ -205,5 +205,5 @@ def test_an_excerpt_has_the_text_that_was_searched(text: str, begin: int, length
 def test_letters_that_are_several_without_their_case_are_marked_whole(
     text: str, needle: str, hit: str | None
 ) -> None:
-    part = excerpt(text, needle)
+    part = marked(text, needle)
     assert (part.hit if part else None) == hit

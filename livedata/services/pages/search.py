@@ -29,7 +29,7 @@ _BEFORE, _AFTER = 40, 80
 """So many characters are told around what was searched."""
 
 
-class Excerpt(Struct, frozen=True, rename="camel"):
+class MarkedText(Struct, frozen=True, rename="camel"):
     """What stands before a text that was searched, the text, and what stands behind it."""
 
     before: str
@@ -46,7 +46,7 @@ class RowHit(Struct, frozen=True, rename="camel"):
     row: str
     name: RowName
     label: str
-    excerpt: Excerpt
+    said: MarkedText
     is_name: bool = False
 
 
@@ -59,9 +59,9 @@ class DatasetHits(Struct, frozen=True, rename="camel"):
 
     id: str
     name: str
-    of_name: Excerpt | None
-    question: Excerpt | None
-    address: Excerpt | None
+    of_name: MarkedText | None
+    question: MarkedText | None
+    address: MarkedText | None
     rows: Sequence[RowHit]
     has_more: bool
     looked_at: int | None
@@ -125,9 +125,9 @@ def _of_dataset(
     hits = DatasetHits(
         shown["id"],
         shown["name"],
-        excerpt(shown["name"], needle),
-        excerpt(shown["question"] or "", needle),
-        excerpt(_address(reader, dataset), needle),
+        marked(shown["name"], needle),
+        marked(shown["question"] or "", needle),
+        marked(_address(reader, dataset), needle),
         told,
         len(rows) > len(told),
         looking.rows if looking.is_cut else None,
@@ -147,14 +147,14 @@ def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
     # What names it stands there anyway.
     for field in sorted(line.data, key=lambda field: field != fields.label):
         value = line.data[field]
-        part = None if value is None else excerpt(words(value), needle)
+        part = None if value is None else marked(words(value), needle)
         if part is not None:
             is_name = field == fields.label and not line.alias
             return RowHit(line.id, name, fields.columns[field]["label"], part, is_name)
-    return RowHit(line.id, name, "", excerpt(line.key, needle) or Excerpt("", line.key, ""))
+    return RowHit(line.id, name, "", marked(line.key, needle) or MarkedText("", line.key, ""))
 
 
-def excerpt(text: str, needle: str) -> Excerpt | None:
+def marked(text: str, needle: str) -> MarkedText | None:
     """Where a text has another one, which is casefolded already; None if it does not."""
     folded = text.casefold()
     begin = folded.find(needle)
@@ -167,7 +167,7 @@ def excerpt(text: str, needle: str) -> Excerpt | None:
         begin = next(place for place, reached in enumerate(ends) if reached > begin)
         end = next(place for place, reached in enumerate(ends, 1) if reached >= end)
     before, after = text[:begin], text[end:]
-    return Excerpt(
+    return MarkedText(
         f"…{before[-_BEFORE:]}" if len(before) > _BEFORE else before,
         text[begin:end],
         f"{after[:_AFTER]}…" if len(after) > _AFTER else after,
