@@ -11,7 +11,7 @@ from msgspec import Struct
 from werkzeug.datastructures import MultiDict
 
 from livedata.messages.conditions import in_words
-from livedata.model.dataset import Column, ColumnType
+from livedata.model.dataset import CELL_TYPES, Column, ColumnType
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.markup.plot import share
@@ -28,13 +28,8 @@ from livedata.services.pages.table import TableQuery
 
 KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
-_GROUPS: Final[Mapping[str, Sequence[ColumnType]]] = {
-    "Any column": ("boolean",),
-    "Texts and addresses": ("string", "url"),
-    "Numbers": ("number",),
-    "Dates": ("date",),
-}
-"""What the operators of some types are called together."""
+_OF_ALL: Final = ("=", "!=", "is empty", "is not empty")
+"""The operators that each type has."""
 _SAID: Final[Mapping[str, str]] = {"true": "yes", "false": "no"}
 """What a clause calls these values -> what the pages do."""
 _MEANT: Final[Mapping[str, str]] = {said: written for written, said in _SAID.items()}
@@ -145,21 +140,15 @@ class TableFilter(Struct, frozen=True):
         """The operators in words, by what they are for; only those of the column, if one is."""
         if self.kind is not None:
             return [("", [(each, _words(self.kind, each)) for each in STATE_OPERATORS[self.kind]])]
-        types = {column["type"] for column in self.columns} | {"boolean", "string"}
-        # Booleans have only those that every type has: being equal, and being empty.
-        of_any = STATE_OPERATORS["boolean"]
-        return [
-            (
-                name,
-                [
-                    (each, _words(kinds[0], each))
-                    for each in STATE_OPERATORS[kinds[0]]
-                    if name == "Any column" or each not in of_any
-                ],
-            )
-            for name, kinds in _GROUPS.items()
-            if types.intersection(kinds)
-        ]
+        # The key is a text.
+        types = {column["type"] for column in self.columns} | {"string"}
+        alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for kind in (kind for kind in CELL_TYPES if kind in types):
+            own = (each for each in STATE_OPERATORS[kind] if each not in _OF_ALL)
+            offered = tuple((each, _words(kind, each)) for each in own)
+            alike.setdefault(offered, []).append(CELL_TYPES[kind].called)
+        groups = [(f"Of {' or '.join(called)}", [*own]) for own, called in alike.items() if own]
+        return [("Of any cell", [(each, _words("string", each)) for each in _OF_ALL]), *groups]
 
     @property
     def example(self) -> str:

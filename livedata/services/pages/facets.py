@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
 from heapq import nsmallest
 from itertools import count as numbers
 from itertools import pairwise
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
 
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, ColumnType
 from livedata.model.ids import DatasetId, OwnerName, microseconds
 from livedata.model.row import ALL_ROWS
 from livedata.rules.conditions.clauses import Comparable
@@ -90,8 +90,9 @@ def facets(
 
 def _told(column: Column, counter: Counter[Comparable], empty: int, hits: Hits) -> Facets:
     nothing = [Facet([write_clause(column["name"], "is empty", "")], empty)] if empty else []
-    if column["type"] in {"number", "date"} and len(counter) > RANGES:
-        ranges = list(_ranges(column, counter))
+    edges = _EDGES.get(column["type"])
+    if edges is not None and len(counter) > RANGES:
+        ranges = list(_ranges(column["name"], edges(counter), counter))
         return Facets(column, [*ranges, *nothing], hits)
     # Of those that are as frequent the first in their order, so that a page says the same again.
     most = nsmallest(MOST, counter.items(), key=lambda each: (-each[1], each[0]))
@@ -118,14 +119,14 @@ def _moment(instant: int) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def _ranges(column: Column, counter: Counter[Comparable]) -> Iterator[Facet]:
-    """Ranges of one length that have all values, the lowest first."""
-    edges = _number_edges(counter) if column["type"] == "number" else _date_edges(counter)
+def _ranges(
+    name: str, edges: Sequence[tuple[Comparable, str]], counter: Counter[Comparable]
+) -> Iterator[Facet]:
+    """Ranges between edges that have all values, the lowest first."""
     places: list[Any] = [place for place, _ in edges]
     counts: Counter[int] = Counter()
     for value, rows in counter.items():
         counts[bisect_right(places, value) - 1] += rows
-    name = column["name"]
     for number, ((_, begin), (_, end)) in enumerate(pairwise([*edges, (0, "")])):
         # Behind the last edge nothing is, where there is a number or a day for one.
         if end or counts[number]:
@@ -182,3 +183,8 @@ def _ends(first: int, last: int, step: int) -> bool:
 
 def _day(instant: int) -> date:
     return (_EPOCH + timedelta(microseconds=instant)).date()
+
+
+_Edges: TypeAlias = Callable[["Counter[Comparable]"], list[tuple[Comparable, str]]]
+_EDGES: Final[Mapping[ColumnType, _Edges]] = {"number": _number_edges, "date": _date_edges}
+"""Where ranges of the values of a type begin; the values of others are told one by one."""
