@@ -16,27 +16,33 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.hints import Subject
-from livedata.messages.request import predicate
-from livedata.model.errors import Invalid
+from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
-from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.notices import (
     KINDS,
     MOST_RUNS,
     ChangeFilter,
+    Clash,
+    clashes,
     parse_kinds,
     parse_span,
+    usual_kinds,
 )
-from livedata.rules.network.targets import TargetPolicy, url_problem
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.notices import subscriptions
 from livedata.services.notices.subscriptions import as_json
 from livedata.store.notices import Notice, Subscription
-from livedata.worker.delivery import apprise_message
+from livedata.worker.delivery import courier
 
-_LONGEST = 8_000
-"""The characters of an address that stands elsewhere."""
+_CLASHES: Mapping[Clash, str] = {
+    "silent": "silent and --silent-for go together: --on silent --silent-for 2d, or neither.",
+    "filter": "--when, --kind, --columns and --ignore are about changes: add them to --on.",
+    "digest": "--digest gathers changes: add them to --on.",
+}
+_OPTIONS = frozenset(("webhook", "command", "apprise", "digest"))
+"""What is wrong with these is said behind the name of the option."""
 
 
 def _kinds(
@@ -62,13 +68,13 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
     """
     kind, _, name = (value or "").partition(":")
     if value == "-":
-        return _line("standard input", sys.stdin.read(_LONGEST + 1))
+        return _line("standard input", sys.stdin.read(courier.LONGEST_ADDRESS + 1))
     if kind == "env":
         return _line(f"the variable {name!r}", os.environ.get(name, ""))
     if kind == "file":
         try:
             with Path(name).expanduser().open(encoding="utf-8") as file:
-                return _line(f"the file {name!r}", file.read(_LONGEST + 1))
+                return _line(f"the file {name!r}", file.read(courier.LONGEST_ADDRESS + 1))
         except (OSError, RuntimeError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "there is no such text"
             raise click.BadParameter(f"the file {name!r} cannot be read: {reason}.") from None
@@ -77,7 +83,7 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
 
 def _line(place: str, text: str) -> str:
     lines = text.split()
-    if len(lines) != 1 or len(text) > _LONGEST:
+    if len(lines) != 1 or len(text) > courier.LONGEST_ADDRESS:
         raise click.BadParameter(
             f"{place} holds no address, or more than one; it is one line such as "
             "mailto://user:password@example.org"
@@ -188,13 +194,13 @@ def add(
     can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
     """
     channel, target = _channel({"webhook": webhook, "command": command, "apprise": apprise})
-    told = _told(kinds, silent_for)
-    wanted = _change_filter(told, ChangeFilter(when, only_kinds, columns, ignore))
-    _check_digest(told, digest)
-    subscription = Subscription(
-        name, channel, target, told, None, threshold, silent_for, wanted, digest
-    )
-    _add(ctx, subscription, datasets)
+    wanted = ChangeFilter(when, only_kinds, columns, ignore)
+    narrowed = None if wanted == ChangeFilter() else wanted
+    told = kinds or usual_kinds(silent_for)
+    for clash in clashes(told, silent_for, narrowed, digest):
+        raise click.UsageError(_CLASHES[clash])
+    wish = Subscription(name, channel, target, told, None, threshold, silent_for, narrowed, digest)
+    _add(ctx, wish, datasets)
 
 
 def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
@@ -206,46 +212,15 @@ def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
     return given[0]
 
 
-def _told(kinds: Sequence[str] | None, silent_for: Micros | None) -> Sequence[str]:
-    """The kinds that are told. Raises UsageError for silence without its time, or the reverse."""
-    if kinds is not None and ("silent" in kinds) != (silent_for is not None):
-        raise click.UsageError(
-            "silent and --silent-for go together: --on silent --silent-for 2d, or neither."
-        )
-    return kinds or [kind for kind in KINDS if kind != "silent" or silent_for is not None]
-
-
-def _change_filter(told: Sequence[str], given: ChangeFilter) -> ChangeFilter | None:
-    """What was given, None if nothing was. Raises UsageError if no changes are told."""
-    if given == ChangeFilter():
-        return None
-    if "changes" not in told:
-        raise click.UsageError(
-            "--when, --kind, --columns and --ignore are about changes: add them to --on."
-        )
-    return given
-
-
-def _check_digest(told: Sequence[str], digest: str | None) -> None:
-    """Raise UsageError if no changes are told, Invalid for a cron that is none."""
-    if digest is None:
-        return
-    if "changes" not in told:
-        raise click.UsageError("--digest gathers changes: add them to --on.")
-    problem = schedule_problem(digest)
-    if problem is not None:
-        raise Invalid(f"--digest {problem}.")
-
-
 def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
     """Add a notice of the datasets of these names, and print the secret of a webhook."""
-    _check_target(ctx, wish)
-    with ctx.writing() as store:
-        datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
-        if datasets:
-            wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
-        zone = ctx.settings.timezone
-        notice = subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
+    try:
+        notice = _added(ctx, wish, names)
+    except Invalid as error:
+        details = tuple(map(_of_option, error.details))
+        is_of_option = details[:1] != error.details[:1]
+        said = f"--{error.message}" if is_of_option else error.message
+        raise Invalid(said, details, error.remedies) from error
     if ctx.json:
         print_json({**as_json(notice, {}), "secret": notice.secret})
         return
@@ -258,21 +233,21 @@ def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
     _print_next(Subject(ctx.owner), notice)
 
 
+def _added(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> Notice:
+    courier.check(wish.channel, wish.target, TargetPolicy.parse(ctx.settings.allow_hosts))
+    with ctx.writing() as store:
+        datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
+        if datasets:
+            wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
+        zone = ctx.settings.timezone
+        return subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
+
+
+def _of_option(detail: Detail) -> Detail:
+    return replace(detail, path=f"--{detail.path}") if detail.path in _OPTIONS else detail
+
+
 def _print_next(owner: Subject, notice: Notice) -> None:
     if notice.digest_at is not None:
         print_message(f"Its next digest is due at {format_timestamp(notice.digest_at)[:19]}Z.")
     print_message(f"See whether it arrives: {owner.command('notice test', notice.name)}")
-
-
-def _check_target(ctx: CommandContext, wish: Subscription) -> None:
-    """Raise Invalid for an address or a command that cannot be."""
-    if not wish.target.strip():
-        raise Invalid(f"--{wish.channel} is empty.")
-    if wish.channel == "apprise":
-        apprise_message.check(wish.target)
-    if wish.channel == "webhook":
-        targets = TargetPolicy.parse(ctx.settings.allow_hosts)
-        problem = url_problem(wish.target, targets)
-        if problem is not None:
-            said = predicate(problem).replace("which is not read", "which gets no webhook")
-            raise Invalid(f"--webhook {said}.", remedies=problem.remedies)

@@ -1,17 +1,19 @@
-"""Notices: whom to tell of what, and how."""
+"""Notices: whom to tell of what, and how; and how their messages fare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
+from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, OwnerName, RunId
+from livedata.model.problem import Problem
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
-from livedata.store.database.codec import CHANGE_FILTER, NAMES, dump
+from livedata.store.database.codec import CHANGE_FILTER, NAMES, PROBLEM, TOLD, dump
 from livedata.store.database.statements import insert
 
 _COLUMNS = (
@@ -82,6 +84,38 @@ class Quiet(Struct, frozen=True):
     since: Micros
 
 
+class MessageState(Struct, frozen=True):
+    """A message, and what came of it: `status` is waiting, sent or given_up.
+
+    `tries` and `due_at` are of its stream, and mean the first that waits there.
+    """
+
+    id: MessageId
+    dataset: DatasetId
+    kind: str
+    data: dict[str, Any]
+    created_at: Micros
+    status: str
+    ended_at: Micros | None
+    problem: Problem | None
+    tries: int
+    due_at: Micros | None
+
+
+class NoticeState(Struct, frozen=True):
+    """How the messages of a notice fare: how many wait, and when one arrived last.
+
+    `problem` is why the last one did not arrive, if none has since; it is tried again at `due_at`,
+    for which there were `tries`, or was given up if that is None.
+    """
+
+    waiting: int = 0
+    sent_at: Micros | None = None
+    problem: Problem | None = None
+    tries: int = 0
+    due_at: Micros | None = None
+
+
 def add(writer: Writer, notice: Notice) -> None:
     """Add a notice. Raises AlreadyThere if its owner has one of that name."""
     values = asdict(notice)
@@ -138,6 +172,53 @@ def concerned(reader: Reader, run: RunId) -> Concerned | None:
     return None if row is None else Concerned(*row)
 
 
+def states(reader: Reader, owner: OwnerName) -> dict[NoticeId, NoticeState]:
+    """How the messages fare of each notice of an owner that has any."""
+    counted = reader.rows(
+        "SELECT o.notice_id, count(CASE WHEN o.status = 'waiting' THEN 1 END), "
+        "max(CASE WHEN o.status = 'sent' THEN o.ended_at END) "
+        "FROM outbox o JOIN notices n ON n.id = o.notice_id WHERE n.owner = :owner "
+        "GROUP BY o.notice_id",
+        owner=owner,
+    )
+    known = {key: NoticeState(waiting, sent_at) for key, waiting, sent_at in counted}
+    failed = reader.rows(
+        "SELECT o.notice_id, o.problem, o.ended_at, s.tries, s.due_at "
+        "FROM outbox o JOIN notices n ON n.id = o.notice_id LEFT JOIN notice_streams s "
+        "ON s.notice_id = o.notice_id AND s.dataset_id = o.dataset_id "
+        "WHERE n.owner = :owner AND o.status <> 'sent' AND o.problem IS NOT NULL "
+        "ORDER BY o.created_at",
+        owner=owner,
+    )
+    for key, problem, ended_at, tries, due_at in failed:
+        # What waits says more than what was given up, and one that arrived since has mended that.
+        state = known[key]
+        if ended_at is None:
+            known[key] = replace(state, problem=_problem(problem), tries=tries or 0, due_at=due_at)
+        elif state.due_at is None and ended_at > (state.sent_at or 0):
+            known[key] = replace(state, problem=_problem(problem))
+    return known
+
+
+def of_notice(reader: Reader, notice: NoticeId, limit: int) -> list[MessageState]:
+    """The last messages of a notice, the newest first."""
+    rows = reader.rows(
+        "SELECT o.id, o.dataset_id, o.kind, o.data, o.created_at, o.status, o.ended_at, o.problem, "
+        "coalesce(s.tries, 0), s.due_at FROM outbox o LEFT JOIN notice_streams s "
+        "ON s.notice_id = o.notice_id AND s.dataset_id = o.dataset_id "
+        "WHERE o.notice_id = :notice ORDER BY o.created_at DESC, o.id DESC LIMIT :limit",
+        notice=notice,
+        limit=limit,
+    )
+    return [_message(row) for row in rows]
+
+
+def _message(row: Row) -> MessageState:
+    message, dataset, kind, data, created_at, status, ended_at, problem, tries, due_at = row
+    ended = (created_at, status, ended_at, _problem(problem))
+    return MessageState(message, dataset, kind, TOLD.load(data), *ended, tries, due_at)
+
+
 def waiting_for_silence(reader: Reader) -> Iterator[Notice]:
     """The notices, of all owners, that tell of silence and can be read."""
     return _readable(
@@ -173,3 +254,7 @@ def _notice(row: Row) -> Notice:
     if values["change_filter"] is not None:
         values["change_filter"] = CHANGE_FILTER.load(values["change_filter"])
     return Notice(**values)
+
+
+def _problem(problem: str | None) -> Problem | None:
+    return None if problem is None else PROBLEM.load(problem)

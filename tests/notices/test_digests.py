@@ -266,7 +266,7 @@ def test_a_digest_fires_in_the_time_zone_that_is_set(
 
 @pytest.mark.parametrize("cron", ["0 0 30 2 *", "daily", "@daily", "0 7 * *"])
 def test_a_cron_that_never_fires_is_refused(store: Store, digest: Any, cron: str) -> None:
-    with pytest.raises(Invalid, match=r"The schedule must .*; \"30 6 \* \* \*\" is every day"):
+    with pytest.raises(Invalid, match=r"digest must .*; \"30 6 \* \* \*\" is every day"):
         digest(digest=cron)
     assert list(subscriptions.listed(store, "local").notices) == []
 

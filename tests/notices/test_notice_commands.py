@@ -50,7 +50,7 @@ def livedata(store: Store, tmp_path: Path) -> Shell:
         (("--command", " "), "--command is empty."),
         (
             ("--apprise", "nothing"),
-            "The address after --apprise is none that Apprise takes: its kind",
+            "--apprise is no address that Apprise takes: its kind",
         ),
         ((*HOOK, "--dataset", "shoes"), "There is no dataset 'shoes'"),
     ],

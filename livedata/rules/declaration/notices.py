@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.model.row import RevisionKind
 
+Clash = Literal["silent", "filter", "digest"]
+"""What of a wish does not go with the rest of it."""
 KINDS: Final = ("changes", "failing", "recovered", "silent", "odd")
 """What a notice may tell of."""
 MOST: Final = 100
@@ -63,3 +65,23 @@ def format_span(span: Micros) -> str:
     seconds = span // 1_000_000
     unit = next(unit for unit in "wdhm" if seconds % _UNITS[unit] == 0)
     return f"{seconds // _UNITS[unit]}{unit}"
+
+
+def usual_kinds(silent_for: Micros | None) -> list[str]:
+    """What is told if nothing else is wished: all, silence only if it is said how long."""
+    return [kind for kind in KINDS if kind != "silent" or silent_for is not None]
+
+
+def clashes(
+    kinds: Collection[str],
+    silent_for: Micros | None,
+    wanted: ChangeFilter | None,
+    digest: str | None,
+) -> Iterator[Clash]:
+    """What does not go together: silence and how long it lasts, or what narrows no changes."""
+    if ("silent" in kinds) != (silent_for is not None):
+        yield "silent"
+    if wanted is not None and "changes" not in kinds:
+        yield "filter"
+    if digest is not None and "changes" not in kinds:
+        yield "digest"

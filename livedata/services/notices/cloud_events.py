@@ -93,13 +93,13 @@ def _told(
                 yield told_change(change, notice.change_filter or ChangeFilter(), sentences)
 
 
-def trial_event(notice: Notice, public_url: str) -> CloudEvent:
-    """What `notice test` delivers."""
+def trial_event(notice: Notice, public_url: str, key: str | None = None) -> CloudEvent:
+    """What `notice test` delivers; a receiver takes those with the same `key` for one."""
     sentence = notice_events.sentence("test", name=notice.name)
     data = {"dataset": None, "run": None, "sentence": sentence}
     time = ids.format_timestamp(ids.now())
     source = f"{public_url}{_SOURCE}"
-    return _event(ids.format_uuid(ids.new_id()), source, "test", time, data)
+    return _event(key or ids.format_uuid(ids.new_id()), source, "test", time, data)
 
 
 def _event(

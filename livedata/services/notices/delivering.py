@@ -1,4 +1,6 @@
-"""Takes messages out of the outbox and notes what came of them; nothing is sent in a transaction.
+"""Takes messages out of the outbox, notes what came of them, and tells it.
+
+Nothing is sent in a transaction.
 
 Each is delivered at least once, and those of one notice about one dataset in their order: the next
 one waits until the first was delivered, or is given up a day after it was written.
@@ -8,6 +10,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from livedata.messages import notice_events
+from livedata.messages.render import sentence
+from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import Micros
 from livedata.model.problem import Problem
@@ -16,7 +21,7 @@ from livedata.services.notices.cloud_events import CloudEvent, digest_event, eve
 from livedata.store import digests, notices, outbox
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import Notice
+from livedata.store.notices import MessageState, Notice
 from livedata.store.outbox import Head, Message
 from livedata.store.queue import Lease
 
@@ -122,6 +127,36 @@ def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
             outbox.note_failure(writer, delivery.message.id, problem)
             outbox.give_up_all(writer, delivery.notice.id, now)
             outbox.release(writer, delivery.head, None, 0)
+
+
+def deliveries(db: Database, notice: Notice, limit: int) -> list[MessageState]:
+    """The last messages of a notice and what came of them, the newest first."""
+    with db.reading() as reader:
+        return notices.of_notice(reader, notice.id, limit)
+
+
+def said(message: MessageState) -> str:
+    """What a message says, in a sentence."""
+    if message.kind == digests.KIND:
+        return notice_events.digest([part["sentence"] for part in message.data["datasets"]])
+    return str(message.data["sentence"])
+
+
+def delivery_as_json(message: MessageState) -> dict[str, object]:
+    """A message and what came of it, as JSON."""
+    waits = message.status == "waiting" and message.problem is not None
+    return {
+        "id": ids.format_uuid(message.id),
+        "kind": message.kind,
+        "dataset": message.data["dataset"],
+        "sentence": said(message),
+        "createdAt": ids.format_timestamp(message.created_at),
+        "status": message.status,
+        "endedAt": ids.format_optional_timestamp(message.ended_at),
+        "problem": None if message.problem is None else sentence(message.problem),
+        "tries": message.tries if waits else None,
+        "nextTryAt": ids.format_optional_timestamp(message.due_at) if waits else None,
+    }
 
 
 def _event(

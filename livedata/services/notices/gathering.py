@@ -210,11 +210,16 @@ def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Tried
             yield from _of_dataset(reader, notice, dataset, window)
 
 
-def tried_digest(db: Database, notice: Notice, since: str, zone: str) -> Iterator[Gathered]:
-    """What one digest of all changes after WHEN would tell, by dataset. Raises as `tried`."""
+def tried_digest(
+    db: Database, notice: Notice, since: str, zone: str, most: int | None = None
+) -> Iterator[Gathered]:
+    """What one digest of all changes after WHEN would tell, by dataset. Raises as `tried`.
+
+    Of the changes of each the first `most` are there, and all are counted.
+    """
     with db.reading() as reader:
         for dataset, after in _since(reader, notice, since, zone):
-            gathered = gather(reader, notice, dataset, after)
+            gathered = gather(reader, notice, dataset, after, most)
             if gathered is not None:
                 yield gathered
 

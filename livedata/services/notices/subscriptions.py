@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import secrets
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import asdict, replace
 
 from livedata.messages.deliveries import masked
-from livedata.messages.request import nearest
+from livedata.messages.request import format_detail, nearest, summary
 from livedata.model import ids
-from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken, NotFound
+from livedata.model.errors import (
+    Conflict,
+    Damaged,
+    Detail,
+    Invalid,
+    LocatedDetail,
+    NameTaken,
+    NotFound,
+)
 from livedata.model.ids import Micros, NoticeId, OwnerName
+from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.notices import MOST, ChangeFilter, format_span
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
@@ -22,7 +31,7 @@ from livedata.services.notices.told_changes import check_filter
 from livedata.store import accounts, datasets, notices, outbox
 from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
-from livedata.store.notices import Notice, Subscription
+from livedata.store.notices import Notice, NoticeState, Subscription
 
 PREFIX = "whsec_"
 LONGEST_NAME = 120
@@ -35,17 +44,16 @@ def add(
     subscription: Subscription,
     zone: str = "UTC",
     *,
+    secret: bytes | None = None,
     first_credits: int = 0,
 ) -> Notice:
     """Add a notice; a webhook gets a secret, which nobody is shown again.
 
-    Its digest fires in `zone`. A new owner starts with `first_credits`. Raises Invalid for a name
-    that cannot be printed, for a condition or a column that is wrong and for a cron that is none,
-    NameTaken, and Conflict if the owner has too many.
+    It is made of the 32 bytes of `secret` if these are given. Its digest fires in `zone`. A new
+    owner starts with `first_credits`. Raises Invalid for a name that cannot be printed, for a
+    condition or a column that is wrong and for a cron that is none, each with a detail that says
+    which, NameTaken, and Conflict if the owner has too many.
     """
-    name = subscription.name
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise Invalid(f"A notice has a name of 1 to {LONGEST_NAME} characters, such as ops.")
     try:
         with store.writing() as writer:
             meet_owner(writer, owner, first_credits)
@@ -55,29 +63,80 @@ def add(
                 raise Conflict(
                     f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
                 )
-            _check_filter(writer, owner, subscription)
-            notice = _notice(owner, subscription, writer.now(), zone)
+            _check(writer, owner, subscription)
+            notice = _notice(owner, subscription, writer.now(), zone, secret)
             notices.add(writer, notice)
             if notice.digest is not None:
                 digests.begin(writer, notice)
     except AlreadyThere as error:
+        name = subscription.name
         raise NameTaken(
             f"There is a notice named {name!r} already; choose another name, or remove that one."
         ) from error
     return notice
 
 
+def added_before(
+    db: Database, owner: OwnerName, wish: Subscription, secret: bytes
+) -> Notice | None:
+    """The notice that the same wish has added, with the same secret if it has one."""
+    with db.reading() as reader:
+        key = notices.by_name(reader, owner).get(wish.name)
+        notice = None if key is None else notices.get(reader, key)
+    if notice is None or notice.secret not in {None, _written(secret)}:
+        return None
+    return notice if _parts(notice) == _parts(wish) else None
+
+
+def _parts(wish: Subscription) -> bytes:
+    """What is wished, however it is kept."""
+    return json.encode({name: getattr(wish, name) for name in Subscription.__struct_fields__})
+
+
+def check(db: Database, owner: OwnerName, wish: Subscription) -> None:
+    """Raise Invalid for all that `add` would refuse of the parts of a wish, a detail for each."""
+    with db.reading() as reader:
+        _check(reader, owner, wish)
+
+
+def _check(reader: Reader, owner: OwnerName, wish: Subscription) -> None:
+    wrong = [*_wrong_parts(wish)]
+    try:
+        _check_filter(reader, owner, wish)
+    except Invalid as error:
+        wrong += error.details
+    if wrong:
+        first = wrong[0]
+        whole = isinstance(first, LocatedDetail)
+        said = first.message if whole else summary(format_detail(first), 1)
+        raise Invalid(said, tuple(wrong))
+
+
+def _wrong_parts(wish: Subscription) -> Iterator[Detail]:
+    """What is wrong whatever datasets there are."""
+    name = wish.name
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        said = f"A notice has a name of 1 to {LONGEST_NAME} characters, such as ops."
+        yield LocatedDetail("name", said, is_predicate=False)
+    problem = None if wish.digest is None else schedule_problem(wish.digest)
+    if problem is not None:
+        yield Detail("digest", problem)
+
+
 class Listing(Struct, frozen=True):
     """The notices of an owner by name, and the names of those that cannot be read.
 
     `datasets` are the names of the owner's datasets by their ids, `undelivered` how many messages
-    of a notice wait since one could not be delivered.
+    of a notice wait since one could not be delivered, `states` how those of each fare, and
+    `keys` what tells all of them apart, by name.
     """
 
     notices: Sequence[Notice]
     damaged: Sequence[str]
     datasets: Mapping[str, str]
     undelivered: Mapping[NoticeId, int]
+    states: Mapping[NoticeId, NoticeState]
+    keys: Mapping[str, NoticeId]
 
 
 def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
@@ -85,9 +144,11 @@ def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
     with db.reading() as reader:
         now = reader.now()
         readable = [_planned(notice, now, zone) for notice in notices.readable(reader, owner)]
-        damaged = notices.by_name(reader, owner).keys() - {notice.name for notice in readable}
-        undelivered = outbox.undelivered(reader, owner)
-        return Listing(readable, sorted(damaged), _dataset_names(reader, owner), undelivered)
+        every = notices.by_name(reader, owner)
+        damaged = sorted(every.keys() - {notice.name for notice in readable})
+        undelivered, states = outbox.undelivered(reader, owner), notices.states(reader, owner)
+        names = _dataset_names(reader, owner)
+        return Listing(readable, damaged, names, undelivered, states, every)
 
 
 def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:
@@ -102,6 +163,16 @@ def find(db: Database, owner: OwnerName, name: str) -> Notice:
         notice = notices.get(reader, _id_of(reader, owner, name))
     assert notice is not None  # one transaction sees one state
     return notice
+
+
+def name_of(db: Database, owner: OwnerName, notice: NoticeId) -> str:
+    """What a notice is called, also one that is damaged. Raises NotFound."""
+    with db.reading() as reader:
+        every = notices.by_name(reader, owner)
+    for name, key in every.items():
+        if key == notice:
+            return name
+    raise NotFound("There is no such notice.")
 
 
 def remove(store: Store, owner: OwnerName, name: str) -> None:
@@ -149,10 +220,12 @@ def _check_filter(reader: Reader, owner: OwnerName, subscription: Subscription) 
     check_filter(subscription.change_filter, tables, all_of=named is not None)
 
 
-def _notice(owner: OwnerName, subscription: Subscription, now: Micros, zone: str) -> Notice:
+def _notice(
+    owner: OwnerName, subscription: Subscription, now: Micros, zone: str, given: bytes | None
+) -> Notice:
     secret, digest = None, subscription.digest
     if subscription.channel == "webhook":
-        secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+        secret = _written(given or secrets.token_bytes(_SECRET_BYTES))
     return Notice(
         **asdict(subscription),
         id=NoticeId(ids.new_id()),
@@ -162,6 +235,11 @@ def _notice(owner: OwnerName, subscription: Subscription, now: Micros, zone: str
         digest_at=None if digest is None else digests.first_fire(digest, now, zone),
         digest_zone=None if digest is None else zone,
     )
+
+
+def _written(secret: bytes) -> str:
+    """A secret as receivers of webhooks take it."""
+    return PREFIX + b64encode(secret).decode()
 
 
 def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from livedata.extraction.cells import row_key
 from livedata.messages import notice_events
 from livedata.model.dataset import Column
-from livedata.model.errors import Invalid
+from livedata.model.errors import Invalid, LocatedDetail
 from livedata.model.ids import DatasetId, OwnerName, format_timestamp, format_uuid
 from livedata.model.row import Cells, ChangePage, Scalar
 from livedata.model.row_name import RowName, name_row
@@ -224,12 +224,11 @@ def told_change(change: NamedChange, wanted: ChangeFilter, sentences: Sequence[s
 def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, all_of: bool) -> None:
     """Raise Invalid for a clause or a column that is wrong for the columns of these tables.
 
-    For all of them, or for every one of them if not `all_of`.
+    For all of them, or for every one of them if not `all_of`. Its detail says which part is wrong.
     """
     if not tables:
-        raise Invalid(
-            "There is no dataset yet whose columns these could be: make the dataset first."
-        )
+        said = "There is no dataset yet whose columns these could be: make the dataset first."
+        raise _wrong_part("when", said)
     wrong = [error for columns in tables if (error := _wrong(wanted, columns)) is not None]
     if wrong and (all_of or len(wrong) == len(tables)):
         raise wrong[0]
@@ -239,9 +238,16 @@ def _wrong(wanted: ChangeFilter, columns: Sequence[Column]) -> Invalid | None:
     try:
         parse_when(wanted.when, columns)
     except Invalid as error:
-        return error
+        return _wrong_part("when", error.message)
     names = [column["name"] for column in columns]
-    for name in (*wanted.columns, *wanted.ignore):
-        if name not in names:
-            return Invalid(f"There is no column {name!r}. There is: {', '.join(names)}.")
+    for part, given in (("columns", wanted.columns), ("ignore", wanted.ignore)):
+        for name in given:
+            if name not in names:
+                listed = ", ".join(names)
+                return _wrong_part(part, f"There is no column {name!r}. There is: {listed}.")
     return None
+
+
+def _wrong_part(part: str, said: str) -> Invalid:
+    """The error that says a whole sentence, and which part of a wish it is about."""
+    return Invalid(said, (LocatedDetail(part, said, is_predicate=False),))

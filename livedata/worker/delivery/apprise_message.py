@@ -6,7 +6,8 @@ import logging
 from importlib import import_module
 from typing import Any
 
-from livedata.model.errors import Invalid, LivedataError
+from livedata.messages.request import invalid
+from livedata.model.errors import Detail, LivedataError
 from livedata.model.problem import Problem, Remedy
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.worker.delivery.time_limit import NotInTime, within
@@ -18,6 +19,12 @@ _MAIL = frozenset(
     )
 )
 """How the addresses begin by which Apprise sends mail: of HTML it makes the text beside it."""
+_UNKNOWN = (
+    "is no address that Apprise takes: its kind is unknown, or a part is missing. Write one such "
+    "as mailto://user:password@example.org, or for a server without a login "
+    "mailto://example.org:25?from=me@example.org&to=you@example.org; https://appriseit.com lists "
+    "them"
+)
 SECONDS = 30
 """How long a message may take."""
 
@@ -26,12 +33,7 @@ def check(url: str) -> None:
     """Raise LivedataError if Apprise is missing, Invalid if it does not know such an address."""
     if not _apprise().Apprise().add(url):
         # The address is not repeated: it may hold a password.
-        raise Invalid(
-            "The address after --apprise is none that Apprise takes: its kind is unknown, or a "
-            "part is missing. Write one such as mailto://user:password@example.org, or for a "
-            "server without a login mailto://example.org:25?from=me@example.org&to=you@example.org;"
-            " https://appriseit.com lists them."
-        )
+        raise invalid([Detail("apprise", _UNKNOWN)])
 
 
 def send(url: str, event: CloudEvent) -> Problem | None:

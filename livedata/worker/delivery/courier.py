@@ -8,9 +8,10 @@ from threading import Event, Lock, Thread
 
 from livedata.config import Settings
 from livedata.messages.render import sentence
-from livedata.model.errors import Damaged, LivedataError
+from livedata.messages.request import invalid, predicate
+from livedata.model.errors import Damaged, Detail, LivedataError
 from livedata.model.problem import Problem
-from livedata.rules.network.targets import TargetPolicy
+from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services.notices import delivering
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
@@ -24,6 +25,9 @@ LOOK = 1.0
 """The seconds between two looks at the outbox."""
 SOON = 5.0
 """The seconds in which a command that has caused messages begins to deliver them."""
+
+LONGEST_ADDRESS = 8_000
+"""The characters of an address at most."""
 
 log = logging.getLogger("livedata.notices")
 
@@ -174,3 +178,26 @@ def send(
         # Only its kind is told: its words may hold the address, and that a password.
         log.error("notice %s: %s", notice.name, type(error).__name__)  # noqa: TRY400
         return Problem("notice.fault", {"reason": type(error).__name__})
+
+
+def check(channel: str, target: str, targets: TargetPolicy) -> None:
+    """Judge a target before it is kept.
+
+    Raises Invalid, whose detail goes on after the name of the channel, for an address or a command
+    that cannot be, and LivedataError where Apprise is missing.
+    """
+    if not target.strip():
+        raise invalid([Detail(channel, "is empty")])
+    if channel == "command":
+        return
+    if len(target) > LONGEST_ADDRESS:
+        raise invalid([Detail(channel, f"must be at most {LONGEST_ADDRESS:,} characters")])
+    if channel == "apprise":
+        if not target.isprintable():
+            raise invalid([Detail(channel, "must not contain line ends or control characters")])
+        apprise_message.check(target)
+    if channel == "webhook":
+        problem = url_problem(target, targets)
+        if problem is not None:
+            said = predicate(problem).replace("which is not read", "which gets no webhook")
+            raise invalid([Detail(channel, said, problem.remedies)])
