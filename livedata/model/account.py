@@ -10,6 +10,10 @@ MAX_CREDITS: Final = 2**53
 """The largest balance: JSON's readers keep larger whole numbers only roughly."""
 
 
+OPERATOR: Final = "local"
+"""The owner as whom livedata acts at a shell: whoever can read the store needs no key for it."""
+
+
 class LedgerEntry(TypedDict):
     """One line of the append-only ledger."""
 

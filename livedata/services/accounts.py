@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections import Counter
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
-from livedata.model.errors import Invalid, NotFound
+from livedata.model.errors import Conflict, Invalid, NotFound
 from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
-from livedata.store import accounts
+from livedata.store import accounts, datasets
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
 
 PREFIX = "ld_"
+LONGEST_LABEL = 200
+MOST_KEYS = 1_000
+"""How many keys of an owner are open at once."""
+_SECRET_BYTES = 32
 
 
 class Caller(Struct, frozen=True):
@@ -26,6 +32,15 @@ class Caller(Struct, frozen=True):
     key: KeyId
     balance: int
     last_used_at: Micros | None
+
+
+class DatasetUsage(Struct, frozen=True, rename="camel"):
+    """What the Runs of a dataset were charged; without a name it is deleted."""
+
+    dataset_id: str
+    name: str | None
+    runs: int
+    credits: int
 
 
 def authenticate(db: Database, secret: str) -> Caller | None:
@@ -78,28 +93,54 @@ def grant(
         return accounts.ledger(writer, owner, since=ids.Micros(0), limit=1)[0]
 
 
+def by_dataset(db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry]) -> list[DatasetUsage]:
+    """What of a ledger the Runs of each dataset were charged, the most first."""
+    charges = [entry for entry in ledger if entry["datasetId"] is not None]
+    runs = Counter(str(entry["datasetId"]) for entry in charges)
+    taken: Counter[str] = Counter()
+    for entry in charges:
+        taken[str(entry["datasetId"])] -= entry["credits"]
+    with db.reading() as reader:
+        names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
+    used = [DatasetUsage(key, names.get(key), runs[key], taken[key]) for key in runs]
+    return sorted(used, key=lambda each: (-each.credits, each.name or "", each.dataset_id))
+
+
 def create_key(
-    store: Store, owner: OwnerName, label: str | None, *, first_credits: int = 0
+    store: Store,
+    owner: OwnerName,
+    label: str | None,
+    *,
+    secret: bytes | None = None,
+    first_credits: int = 0,
 ) -> ApiKey:
     """A new key (interface 5): the answer is the only time that it is seen.
 
-    A new owner starts with `first_credits`.
+    It is made of the 32 bytes of `secret` if these are given; the same make the key once and return
+    it again. A new owner starts with `first_credits`. Raises Invalid for a label that is too long,
+    and Conflict if the owner has too many keys.
     """
-    secret = PREFIX + secrets.token_hex(32)
-    digest, created_at = hash_key(secret), ids.now()
+    if label is not None and len(label) > LONGEST_LABEL:
+        raise Invalid(f"A label has at most {LONGEST_LABEL} characters.")
+    key = PREFIX + (secret or secrets.token_bytes(_SECRET_BYTES)).hex()
+    digest = hash_key(key)
     with store.writing() as writer:
         meet_owner(writer, owner, first_credits)
-        key = accounts.add_key(writer, owner, label, digest, created_at)
-    return {
-        "id": ids.format_uuid(key),
-        "owner": owner,
-        "label": label,
-        "hashPrefix": digest.hex()[:8],
-        "createdAt": ids.format_timestamp(created_at),
-        "lastUsedAt": None,
-        "revokedAt": None,
-        "key": secret,
-    }
+        # Two who make one at once must not both find none, or both find room for it.
+        accounts.lock_owner(writer, owner)
+        made = accounts.id_of_key(writer, owner, digest)
+        if made is None:
+            kept = accounts.keys(writer, owner)
+            if sum(each["revokedAt"] is None for each in kept) >= MOST_KEYS:
+                raise Conflict(
+                    f"{owner} has {MOST_KEYS:,} keys that are open; revoke one first.",
+                    remedies=(Remedy("list_keys"),),
+                )
+            made = accounts.add_key(writer, owner, label, digest, ids.now())
+        (listed,) = [
+            each for each in accounts.keys(writer, owner) if each["id"] == ids.format_uuid(made)
+        ]
+    return {**listed, "key": key}
 
 
 def revoke_key(store: Store, given: str, owner: OwnerName | None = None) -> str:

@@ -294,10 +294,10 @@ def check_health(db: Database) -> None:
         accounts.balance(reader, "")
 
 
-def keys(db: Database) -> list[ApiKey]:
-    """Every key, oldest first."""
+def keys(db: Database, owner: OwnerName | None = None) -> list[ApiKey]:
+    """Every key, or those of an owner, oldest first."""
     with db.reading() as reader:
-        return accounts.keys(reader)
+        return accounts.keys(reader, owner)
 
 
 def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: str) -> RunId:

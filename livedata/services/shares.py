@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from livedata.model import ids
 from livedata.model.account import Share
-from livedata.model.errors import Conflict, Invalid, NotFound
+from livedata.model.dataset import Column
+from livedata.model.errors import Conflict, Detail, Invalid, LocatedDetail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, ShareId
 from livedata.model.problem import Remedy
 from livedata.rules.conditions.parsing import parse_where
@@ -33,21 +35,23 @@ def add(
     columns: Sequence[str],
     clauses: Sequence[str],
     label: str | None,
+    *,
+    secret: bytes | None = None,
 ) -> tuple[Share, str]:
     """A new address of a dataset, and its token: this is the only time that the token is seen.
 
-    Raises NotFound, Invalid for a column, a clause or a label that is wrong, and Conflict if the
-    dataset has too many addresses.
+    The token is made of the 32 bytes of `secret` if these are given; the same make the address once
+    and return it again. Raises NotFound, Invalid for all that is wrong of columns, clauses and
+    label, a detail for each, and Conflict if the dataset has too many addresses.
     """
-    if label is not None and not 0 < len(label.strip()) <= LONGEST_LABEL:
-        raise Invalid(f"A label has 1 to {LONGEST_LABEL} characters.")
-    token, share = secrets.token_urlsafe(_TOKEN_BYTES), ShareId(ids.new_id())
+    token, share = _written(secret or secrets.token_bytes(_TOKEN_BYTES)), ShareId(ids.new_id())
     with store.writing() as writer:
         locked = datasets.lock_dataset(writer, dataset, owner)
-        known = [*locked.ref.fields.columns.values()]
+        before = shares.id_of(writer, dataset, hash_key(token))
+        if before is not None:
+            return _with_id(shares.listed(writer, owner, dataset), before), token
         scope = Scope(owner, dataset, tuple(dict.fromkeys(columns)), clauses)
-        check_names(scope.columns, [column["name"] for column in known])
-        parse_where(clauses, known)
+        _check(scope, label, [*locked.ref.fields.columns.values()])
         if shares.count(writer, dataset) >= MOST:
             raise Conflict(
                 f"{locked.ref.name!r} has {MOST:,} addresses that are open; revoke one first.",
@@ -56,6 +60,33 @@ def add(
         shares.add(writer, share, scope, hash_key(token), label, ids.now())
         listed = shares.listed(writer, owner, dataset)
     return _with_id(listed, share), token
+
+
+def _written(secret: bytes) -> str:
+    """A secret as a path has it."""
+    return urlsafe_b64encode(secret).decode().rstrip("=")
+
+
+def _check(scope: Scope, label: str | None, known: Sequence[Column]) -> None:
+    """Raise Invalid for all that is wrong, with a detail for each."""
+    wrong: list[Detail] = []
+    judges: Mapping[str, Callable[[], object]] = {
+        "columns": lambda: check_names(scope.columns, [column["name"] for column in known]),
+        "where": lambda: parse_where(scope.clauses, known),
+        "label": lambda: _check_label(label),
+    }
+    for part, judge in judges.items():
+        try:
+            judge()
+        except Invalid as error:
+            wrong.append(LocatedDetail(part, error.message, is_predicate=False))
+    if wrong:
+        raise Invalid(wrong[0].message, tuple(wrong))
+
+
+def _check_label(label: str | None) -> None:
+    if label is not None and not 0 < len(label.strip()) <= LONGEST_LABEL:
+        raise Invalid(f"A label has 1 to {LONGEST_LABEL} characters.")
 
 
 def check_names(wanted: Sequence[str], known: Sequence[str]) -> None:

@@ -153,11 +153,19 @@ def by_hash(reader: Reader, digest: bytes) -> tuple[OwnerName, KeyId, int, Micro
     return None if row is None else (row[0], row[1], row[2], row[3])
 
 
-def keys(reader: Reader) -> list[ApiKey]:
-    """Every key of every owner, oldest first."""
+def id_of_key(reader: Reader, owner: OwnerName, digest: bytes) -> KeyId | None:
+    """The key of an owner of that hash, also one that is revoked; None if there is none."""
+    sql = "SELECT id FROM api_keys WHERE owner = :owner AND hash = :digest"
+    key: KeyId | None = reader.value(sql, owner=owner, digest=digest)
+    return key
+
+
+def keys(reader: Reader, owner: OwnerName | None = None) -> list[ApiKey]:
+    """Every key of an owner, or of every one, oldest first."""
     rows = reader.rows(
         "SELECT id, owner, label, hash, created_at, last_used_at, revoked_at FROM api_keys "
-        "ORDER BY created_at, id"
+        "WHERE owner = coalesce(:owner, owner) ORDER BY created_at, id",
+        owner=owner,
     )
     return [
         {

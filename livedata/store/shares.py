@@ -86,6 +86,13 @@ def revoke(writer: Writer, share: ShareId, now: Micros) -> None:
     writer.execute(sql, id=share, now=now)
 
 
+def id_of(reader: Reader, dataset: DatasetId, token_hash: bytes) -> ShareId | None:
+    """The address of a dataset that a token opens, or has opened; None if there is none."""
+    sql = "SELECT id FROM shares WHERE dataset_id = :dataset AND token_hash = :token_hash"
+    share: ShareId | None = reader.value(sql, dataset=dataset, token_hash=token_hash)
+    return share
+
+
 def by_token(reader: Reader, token_hash: bytes) -> Scope | None:
     """What an address shows; None if there is none, or it is revoked."""
     row = reader.row(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from typing import Final
+
+from msgspec import json
 
 from livedata.model import ids
 from livedata.model.ids import KeyId, Micros, OwnerName
@@ -16,6 +19,8 @@ LINK_FOR: Final = 10 * 60 * 1_000_000
 """How long a link may be used, in microseconds."""
 SESSION_FOR: Final = 30 * 86_400 * 1_000_000
 """How long a browser stays signed in, in microseconds."""
+SHOWN_FOR: Final = 60 * 1_000_000
+"""How long the answer to a form that made a secret is given again, in microseconds."""
 KEY_LABEL: Final = "browser"
 """The label of the key by which links sign in: revoking that key ends all that they began."""
 
@@ -23,6 +28,20 @@ KEY_LABEL: Final = "browser"
 def make_token() -> str:
     """A secret of 256 random bits for a session, a link, or a visit without either."""
     return secrets.token_urlsafe(32)
+
+
+def secret_of(visit: str, *form: str) -> bytes:
+    """The 32 bytes of a secret that a form makes: the same if it comes again in its session.
+
+    So who clicks twice is shown what the first click has made, and nothing secret is kept for that.
+    """
+    # Who knows the form alone, or has the store, cannot make it: of a session it keeps a hash.
+    return hmac.digest(visit.encode(), json.encode(("secret", *form)), "sha256")
+
+
+def is_just_made(created_at: Micros) -> bool:
+    """Whether the form that made something may still be answered with its secret."""
+    return ids.now() - created_at < SHOWN_FOR
 
 
 def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
