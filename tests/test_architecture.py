@@ -91,7 +91,7 @@ BELOW: Mapping[str, set[str]] = {
     "mcp": {*_BELOW_DOORS, "hints"},
     "cli": {*_BELOW_DOORS, "hints", "api", "mcp", "pages", "worker"},
     "api": _BELOW_DOORS,
-    "pages": {*_BELOW_DOORS, "hints", "api"},
+    "pages": {*_BELOW_DOORS, "hints", "api", "worker"},
     "worker": _BELOW_DOORS,
     "wsgi": {*_BELOW_DOORS, "api", "pages"},
     "entry": {"cli"},

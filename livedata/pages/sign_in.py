@@ -24,6 +24,8 @@ _KEPT: Final = "kept-"
 """How the names of the fields of another form begin while somebody signs in."""
 _TOLD_BY_PAGES: Final = ("was-", "place-", "order", "version", "revision", "request", "row")
 """How the names of fields begin that no person types."""
+_NEVER_KEPT: Final = ("token", "target")
+"""A token is of one session, and an address that is to be told may hold a password."""
 _SECONDS: Final = sessions.SESSION_FOR // 1_000_000
 
 
@@ -36,7 +38,10 @@ class UnsentForm(Struct, frozen=True):
     @classmethod
     def of_request(cls) -> UnsentForm | None:
         """The form that is asked for, or the one that is kept while somebody signs in."""
-        fields = [(name, text) for name, text in request.form.items(multi=True) if name != "token"]
+        sent = request.form.items(multi=True)
+        fields = [
+            (name, text) for name, text in sent if name.removeprefix(_KEPT) not in _NEVER_KEPT
+        ]
         if not request.path.startswith("/sign-"):
             return cls(request.path, fields)
         kept = [(name.removeprefix(_KEPT), text) for name, text in fields if name.startswith(_KEPT)]
@@ -45,7 +50,7 @@ class UnsentForm(Struct, frozen=True):
 
     @property
     def typed(self) -> Sequence[str]:
-        """What a person may have typed."""
+        """What a person may have typed, of what is kept."""
         return [text for name, text in self.fields if text and not name.startswith(_TOLD_BY_PAGES)]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from livedata.model import ids
 from livedata.services import looks, queries
+from livedata.services.notices import subscriptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     from livedata.model.ids import DatasetId
     from livedata.store.database.store import Store
 
-ALONE = ("/", "/search?q=a", "/changes", "/usage", "/new")
+ALONE = ("/", "/search?q=a", "/changes", "/usage", "/keys", "/new", "/notices")
 """The pages of an owner that belong to no dataset."""
-OF_A_DATASET = ("", "/changes", "/compare", "/runs", "/settings", "/edits", "/preview")
+OF_A_DATASET = (
+    *("", "/changes", "/compare", "/runs", "/shares", "/settings", "/edits", "/preview"),
+)
 """The pages of a dataset but for those of its rows and Runs."""
 
 VALUES = 4
@@ -45,3 +48,12 @@ def of_runs(store: Store, owner: str, dataset: DatasetId) -> list[str]:
 def of_looks(store: Store, owner: str) -> list[str]:
     """The pages of the looks of an owner, the newest first."""
     return [f"/new/{ids.format_uuid(look.id)}" for look in looks.kept(store, owner)]
+
+
+def of_notices(store: Store, owner: str) -> list[str]:
+    """The pages of the notices of an owner that can be read, and of what each would have told."""
+    paths = []
+    for notice in subscriptions.listed(store, owner).notices:
+        path = f"/notices/{ids.format_uuid(notice.id)}"
+        paths += [path, *([f"{path}/try"] if "changes" in notice.kinds else [])]
+    return paths

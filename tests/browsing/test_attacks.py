@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.model import ids
-from livedata.services import accounts, looks, queries
+from livedata.services import accounts, looks, queries, shares
+from livedata.services.notices import subscriptions
 from livedata.services.pages import sessions
 from tests.browsing.test_forms import FORGED
 from tests.browsing.visitor import Visitor
@@ -39,12 +40,19 @@ FORMS = {
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
     "/datasets/<dataset>/settings",
+    "/datasets/<dataset>/shares",
+    "/datasets/<dataset>/shares/<share>/revoke",
     "/datasets/<dataset>/source",
     "/new",
     "/new/<look>/again",
     "/new/<look>/create",
     "/new/<look>/stop",
     "/new/<look>/try",
+    "/keys",
+    "/keys/<key>/revoke",
+    "/notices",
+    "/notices/<notice>/remove",
+    "/notices/<notice>/test",
     "/runs/<run>/accept",
     "/runs/<run>/cancel",
     "/sign-in",
@@ -71,6 +79,11 @@ PAGES = {
     "/datasets/<dataset>/rows/<row>",
     "/datasets/<dataset>/runs",
     "/datasets/<dataset>/settings",
+    "/datasets/<dataset>/shares",
+    "/keys",
+    "/notices",
+    "/notices/<notice>",
+    "/notices/<notice>/try",
     "/runs/<run>",
     "/runs/<run>/screenshot",
 }
@@ -92,6 +105,9 @@ def shop(store: Store, alice: Visitor) -> dict[str, str]:
         "run": held[0]["id"],
         "field": columns[1]["id"],
         "look": ids.format_uuid(look),
+        "key": world.keys(),
+        "share": world.share(dataset),
+        "notice": ids.format_uuid(world.notices(dataset)[0]),
     }
 
 
@@ -112,9 +128,15 @@ def routes(app: Flask, method: str) -> set[str]:
     }
 
 
+def _open_keys(store: Store, owner: str) -> list[str]:
+    keys = queries.keys(store, ids.OwnerName(owner))
+    return [key["id"] for key in keys if key["revokedAt"] is None]
+
+
 def all_of(store: Store, owner: str) -> list[Any]:
     """What forms of an owner could change."""
     every: list[Any] = [queries.usage(store, owner)["balance"], *looks.kept(store, owner)]
+    every += [subscriptions.listed(store, owner), *_open_keys(store, owner)]
     for dataset in queries.datasets(store, owner, 10):
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
         every += [
@@ -122,6 +144,7 @@ def all_of(store: Store, owner: str) -> list[Any]:
             queries.source(store, owner, raw),
             queries.runs(store, owner, raw, 30),
             queries.rows(store, owner, raw, 50)[0],
+            shares.list_shares(store, owner, raw),
         ]
     return every
 

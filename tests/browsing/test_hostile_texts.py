@@ -52,7 +52,11 @@ def test_no_text_does_anything_on_any_page(browser: Browser, tmp_path: Path, par
         shares = together(ALL)[part::PARTS]
         for number, payloads in enumerate(shares):
             world = World(store, f"owner{number}", " ".join(payloads))
-            world.preview(world.shop())
+            shop = world.shop()
+            world.preview(shop)
+            world.notices(shop)
+            world.share(shop)
+            world.keys()
             world.makers()
             world.looks()
         with Serving(tmp_path) as server:
@@ -71,6 +75,7 @@ def pages(store: Store, owner: str) -> Iterator[str]:
     """A page of each kind, and of each end of a Run."""
     yield from addresses.ALONE
     yield from addresses.of_looks(store, owner)
+    yield from addresses.of_notices(store, owner)
     for dataset, of_it in addresses.of_datasets(store, owner):
         yield from (*of_it, *addresses.of_rows(store, owner, dataset)[:1])
         ends = {run["status"]: run["id"] for run in queries.runs(store, owner, dataset, 30)}

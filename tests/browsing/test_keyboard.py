@@ -12,6 +12,7 @@ from livedata.model import ids
 from livedata.services import accounts
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
+from tests.browsing.test_unsent_forms import assert_sound
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -98,6 +99,64 @@ def test_a_new_table_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
                 page.keyboard.press("ArrowDown")
                 go(page, "Try again")
                 expect(page.get_by_role("alert")).to_contain_text("price is the key, or part")
+
+
+def test_notices_shares_and_keys_need_no_mouse(browser: Browser, tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
+        path = f"/datasets/{ids.format_uuid(World(store).shop())}/shares"
+        with Serving(tmp_path) as server:
+            base = f"http://127.0.0.1:{server.port}"
+            with looking(browser, base, store, viewport={"width": 320, "height": 640}) as visit:
+                page = visit.page
+                add_a_notice(page)
+                go(page, "Keys")
+                page.wait_for_url("**/keys")
+                to(page, "What it is for")
+                page.keyboard.type("a script")
+                page.keyboard.press("Enter")
+                expect(page.get_by_role("region", name="The new key")).to_contain_text("ld_")
+                assert_sound(page, scripts=True)
+                visit.open(path)
+                to(page, "Title")
+                page.keyboard.press("Space")
+                go(page, "Make an address")
+                made = page.get_by_role("region", name="The new address")
+                expect(made).to_contain_text("/share/")
+                assert_sound(page, scripts=True)
+                go(page, "Revoke")
+                to(page, "Revoke")
+                page.keyboard.press("Enter")
+                expect(page.locator("main")).to_contain_text("1 revoked")
+                assert_sound(page, scripts=True)
+    assert (visit.elsewhere, [each for each in visit.complaints if "422" not in each]) == ([], [])
+
+
+def add_a_notice(page: Page) -> None:
+    """Be told of some changes, after an address that gets no webhook; and see it in the list."""
+    go(page, "Notices")
+    page.wait_for_url("**/notices")
+    to(page, "Name, such as")
+    page.keyboard.type("deals")
+    go(page, "Only some changes")
+    to(page, "Where this holds,")
+    page.keyboard.type("price < 20")
+    to(page, "Its address,")
+    page.keyboard.type("http://10.0.0.1/k3y")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    expect(page.get_by_label("Its address")).to_have_value("")
+    expect(page.get_by_label("Where this holds")).to_have_value("price < 20")
+    assert_sound(page, scripts=True)
+    to(page, "Its address,")
+    page.keyboard.type("https://hooks.example/k3y")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Secret")).to_contain_text("whsec_")
+    assert_sound(page, scripts=True)
+    go(page, "What it would have told")
+    page.wait_for_url("**/try")
+    go(page, "Notices")
+    page.wait_for_url("**/notices")
+    expect(page.get_by_role("region", name="Notices")).to_contain_text("price < 20")
 
 
 def skip_to_the_content(page: Page) -> None:

@@ -34,6 +34,7 @@ def watched(store: Store, monkeypatch: pytest.MonkeyPatch) -> Watched:
 def every_page(store: Store, owner: str) -> list[str]:
     """The address of each page of a store."""
     paths = [*addresses.ALONE, *addresses.of_looks(store, owner)]
+    paths += addresses.of_notices(store, owner)
     for dataset, pages in addresses.of_datasets(store, owner):
         paths += [*pages, f"{pages[0]}?sort=rowKey", f"{pages[0]}?edit=rows"]
         paths += addresses.of_rows(store, owner, dataset)[:1]

@@ -52,11 +52,17 @@ REPEATED = [
     "/SHOP/compare?from=0&after=PAYLOAD",
     "/search?q=PAYLOAD",
     "/search?q=lamp&after=PAYLOAD",
+    "/SHOP/shares?label=PAYLOAD&where=PAYLOAD",
     "/changes?since=PAYLOAD",
     "/changes?until=PAYLOAD",
     "/changes?after=PAYLOAD",
     "/changes?since=2020-01-01&PAYLOAD=PAYLOAD",
     "/new?url=PAYLOAD",
+    "/notices?name=PAYLOAD&silent=PAYLOAD&digest=PAYLOAD&after=PAYLOAD",
+    "/notices?when=title+=+PAYLOAD&columns=PAYLOAD&ignore=PAYLOAD&kind=PAYLOAD&on=PAYLOAD",
+    "/notices?dataset=PAYLOAD",
+    "/notices/PAYLOAD",
+    "/notices/NOTICE/try?since=PAYLOAD",
     "/new/PAYLOAD",
     "/datasets/PAYLOAD",
     "/PAYLOAD",
@@ -86,9 +92,14 @@ def shop(store: Store, alice: Visitor) -> ids.DatasetId:
 
 
 @pytest.mark.parametrize("address", REPEATED)
-def test_an_address_is_repeated_as_text(alice: Visitor, shop: ids.DatasetId, address: str) -> None:
+def test_an_address_is_repeated_as_text(
+    alice: Visitor, store: Store, shop: ids.DatasetId, address: str
+) -> None:
+    notice = World(store, alice.owner).notices(shop)[0]
+
     def tags(text: str) -> Tags:
         path = address.replace("SHOP", f"datasets/{ids.format_uuid(shop)}")
+        path = path.replace("NOTICE", ids.format_uuid(notice))
         answer = alice.client.get(
             path.replace("PAYLOAD", quote(text, safe="")), headers={"Accept": "text/html"}
         )

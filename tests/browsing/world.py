@@ -11,10 +11,16 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageFailure, PageSnapshot, Step, StopReason
 from livedata.model.look import ListOnPage, LookWish, PageLook, ProvenKey
+from livedata.model.problem import Problem
 from livedata.model.row import RowEdit
+from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import attempts, looks, queries, rows, runs
+from livedata.services import accounts, attempts, looks, queries, rows, runs, shares
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.notices import delivering, subscriptions
+from livedata.store import notices, outbox
+from livedata.store.notices import Notice, Subscription
+from livedata.store.outbox import Stream
 from tests import made
 from tests.services.research_table import ResearchTable
 
@@ -50,7 +56,11 @@ class World:
 
     def fill(self) -> World:
         """Make a dataset with a long story, one of research, and one without rows."""
-        self.preview(self.shop())
+        shop = self.shop()
+        self.preview(shop)
+        self.notices(shop)
+        self.share(shop)
+        self.keys()
         self.makers()
         self.looks()
         made.make_dataset(self.store, self.owner, "empty")
@@ -235,6 +245,69 @@ class World:
             "complete": False,
             "odd": [{"code": "few", "message": f"It looks odd{self.text}."}],
         }
+
+    def keys(self) -> str:
+        """The id of a key, beside one that is revoked."""
+        for label in ("revoked", "mine"):
+            key = accounts.create_key(self.store, self.owner, f"{label}{self.text}")
+            if label == "revoked":
+                accounts.revoke_key(self.store, key["id"])
+        return key["id"]
+
+    def share(self, dataset: ids.DatasetId) -> str:
+        """The id of an open address of a dataset, beside one that is revoked."""
+        for label in ("revoked", "open"):
+            clauses = [f"title contains x{self.text}"]
+            share, _ = shares.add(
+                *(self.store, self.owner, dataset, ["title"], clauses, f"{label}{self.text}")
+            )
+            if label == "revoked":
+                shares.revoke(self.store, self.owner, share["id"])
+        return share["id"]
+
+    def notices(self, dataset: ids.DatasetId) -> list[ids.NoticeId]:
+        """Notices of each channel: one is off, one fails, one has given up, one is damaged."""
+        clause = f"title contains x{self.text}"
+        wanted = ChangeFilter([clause, "price falls"], ["updated"], ["title", "price"], ["note"])
+        of_it, all_kinds = [ids.format_uuid(dataset)], ("changes", "failing", "recovered", "odd")
+        web, mail = "https://hooks.example/T1/k3y", "mailto://ada:s3cret@mail.example"
+        added = [
+            subscriptions.add(self.store, self.owner, Subscription(*wish))
+            for wish in (
+                ("deals", "webhook", web, ("changes",), of_it, 2, None, wanted),
+                ("daily", "apprise", mail, ("changes",), None, 2, None, None, "0 7 * * *"),
+                ("failing", "webhook", web, all_kinds, None, 3, None),
+                ("log", "command", f"cat >> log; : {self.text}", ("odd",), None, 2, None),
+                ("off", "webhook", web, ("silent",), None, 2, ids.Micros(86_400_000_000)),
+                ("damaged", "webhook", web, ("odd",), None, 2, None),
+            )
+        ]
+        with self.store.writing() as writer:
+            notices.end(writer, added[4].id, writer.now())
+            writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'damaged'")
+        self._tell(dataset, added[2], added[0])
+        return [notice.id for notice in added[:5]]
+
+    def _tell(self, dataset: ids.DatasetId, failing: Notice, given_up: Notice) -> None:
+        """Messages that were delivered, given up, failed, and wait."""
+        said = {"dataset": {"id": ids.format_uuid(dataset), "name": f"shop{self.text}"[:120]}}
+        data = {**said, "run": None, "sentence": f"Lamps fell in price{self.text}."}
+        problem = Problem("notice.status", {"status": 500})
+        for notice, ends in ((failing, ["sent", "waiting", "waiting"]), (given_up, ["given_up"])):
+            with self.store.writing() as writer:
+                outbox.keep(writer, notice.id, dataset, Stream())
+                for _ in ends:
+                    outbox.put(writer, notice.id, dataset, "odd", data, None, writer.now())
+            for end in ends[:2]:
+                delivery = delivering.take(self.store)
+                assert delivery is not None
+                if end == "sent":
+                    delivering.succeeded(self.store, delivery)
+                    continue
+                delivering.failed(self.store, delivery, problem)
+                if end == "given_up":
+                    with self.store.writing() as writer:
+                        outbox.give_up_all(writer, notice.id, writer.now())
 
     def makers(self) -> ResearchTable:
         """A dataset of research with two Runs."""

@@ -1,0 +1,305 @@
+"""Notices: whom to tell of what. Add one, test it, see what it would have told, and end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import islice
+from threading import Event
+from typing import Final
+
+from flask import g, redirect, request
+from msgspec import Struct
+from werkzeug.wrappers import Response
+
+from livedata.api.queries import identified
+from livedata.hints import Subject, hints
+from livedata.messages.render import sentence
+from livedata.model import ids
+from livedata.model.account import OPERATOR
+from livedata.model.errors import Conflict, Detail, Invalid, LivedataError, LocatedDetail, NotFound
+from livedata.model.ids import NoticeId
+from livedata.model.row import REVISION_KINDS
+from livedata.pages.answers import page, sentences
+from livedata.pages.news import day_of
+from livedata.pages.notice_form import NoticeForm, whole
+from livedata.pages.settings import COMMON
+from livedata.pages.typed import WRONG, RefusedForm, request_id_of
+from livedata.pages.visits import at_one_moment, context
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services.notices import delivering, gathering, subscriptions
+from livedata.services.notices.cloud_events import change_line, trial_event
+from livedata.services.notices.gathering import tried, tried_digest
+from livedata.services.notices.subscriptions import Listing, as_json
+from livedata.services.pages import sessions
+from livedata.store.database.store import Database
+from livedata.store.notices import Notice, NoticeState, Subscription
+from livedata.worker.delivery import courier
+
+LAST: Final = 50
+"""So many messages of a notice are listed."""
+DAYS: Final = 30
+"""So many days back a trial looks if no other moment is asked for."""
+MOST_MESSAGES: Final = 100
+"""So many messages of a trial are shown."""
+MOST_IN_DIGEST: Final = 1_000
+"""So many changes of a dataset a program is given of a digest."""
+MOST_LINES: Final = 20
+"""So many changes of each are shown."""
+CHANNELS: Final = {
+    "webhook": "a webhook: a POST to an address, signed",
+    "apprise": "mail or chat, by an address of Apprise",
+}
+"""What is added here; a command is added at a shell alone, since it runs on the server."""
+MEANT: Final = {
+    "changes": "an accepted Run changed something",
+    "failing": "Runs in a row were not accepted, or one is held; once until recovery",
+    "recovered": "the first accepted Run after that",
+    "silent": "no Run was accepted for a while; once until recovery",
+    "odd": "a Run was accepted, but looks odd",
+}
+"""When each kind is told."""
+_FIELDS: Final = {"webhook": "target", "apprise": "target"}
+_NEVER_REPEATED: Final = (
+    "The address is not repeated here, since it may hold a password: type it again."
+)
+_OF_OPERATOR: Final = (
+    f"Apprise reaches any address, private ones too: only the owner {OPERATOR}, who operates this "
+    "server, adds one here. Whoever operates it adds yours at a shell, by livedata notice add."
+)
+
+
+@at_one_moment
+def show(
+    form: NoticeForm | None = None, refused: RefusedForm | None = None, status: int = 200
+) -> Response:
+    """The notices of an owner, and a form that adds one; with what is wrong if it was refused."""
+    owner, zone = g.caller.owner, context().zone
+    listing = subscriptions.listed(g.db, owner, zone)
+    if form is None:
+        form = NoticeForm.of(request.args)
+        # Of all datasets would be another wish than of one that is not there.
+        if not set(form.datasets) <= listing.datasets.keys():
+            raise NotFound("There is no such dataset.")
+    return page(
+        "notices.html",
+        data=lambda: {
+            "data": [as_json(notice, listing.datasets) for notice in listing.notices],
+            "damaged": listing.damaged,
+        },
+        status=status,
+        notices=[_shown(notice, listing) for notice in listing.notices],
+        damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
+        datasets=listing.datasets,
+        form=form,
+        refused=refused,
+        channels=CHANNELS,
+        meant=MEANT,
+        revision_kinds=REVISION_KINDS,
+        common=COMMON,
+        zone=zone,
+        by_apprise=owner == OPERATOR,
+        not_yours=_OF_OPERATOR,
+        request_id=sessions.make_token(),
+        about=Subject(owner),
+    )
+
+
+def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
+    """A notice as pages show it: as JSON has it, and how its messages fare."""
+    state = listing.states.get(notice.id, NoticeState())
+    return {
+        **as_json(notice, listing.datasets),
+        "id": ids.format_uuid(notice.id),
+        "waiting": state.waiting,
+        "sentAt": ids.format_optional_timestamp(state.sent_at),
+        "problem": None if state.problem is None else sentence(state.problem),
+        "tries": state.tries,
+        "nextTryAt": ids.format_optional_timestamp(state.due_at),
+    }
+
+
+def add() -> Response:
+    """Add the notice of a form; the secret of a webhook is shown in this answer alone."""
+    form, owner, store = NoticeForm.of(request.form), g.caller.owner, context().store
+    wish, wrong = form.wish(request.form.get("target", "").strip())
+    # With its name: who goes back and types another one makes another notice.
+    secret = sessions.secret_of(g.visit, request_id_of(request.form), wish.name)
+    wrong += _refusals(wish)
+    if wrong:
+        return show(form, _refused(wrong), 422)
+    try:
+        notice = subscriptions.add(store, owner, wish, context().zone, secret=secret)
+    except Invalid as error:
+        return show(form, _refused(error.details), 422)
+    except Conflict as error:
+        again = subscriptions.added_before(store, owner, wish, secret)
+        # Who clicks twice is told what the first click has done.
+        if again is None or not sessions.is_just_made(again.created_at):
+            return show(form, RefusedForm("notice", {}, _why(f"{sentences(error)} {WRONG}")), 409)
+        notice = again
+    if notice.secret is None:
+        return redirect(f"/notices/{ids.format_uuid(notice.id)}?added=yes", 303)
+    return show_one(ids.format_uuid(notice.id), secret=notice.secret)
+
+
+def _refusals(wish: Subscription) -> list[Detail]:
+    """All that is wrong with a wish, so that nobody types a password again for each."""
+    wrong: list[Detail] = []
+    names = subscriptions.dataset_names(context().store, g.caller.owner)
+    if not set(wish.datasets or ()) <= names.keys():
+        wrong.append(whole("dataset", "A dataset is not there any more: choose again."))
+    try:
+        if wish.channel not in CHANNELS:
+            raise Invalid("", (whole("channel", "Choose one of these."),))
+        if wish.channel == "apprise" and g.caller.owner != OPERATOR:
+            raise Invalid("", (whole("channel", _OF_OPERATOR),))
+        courier.check(wish.channel, wish.target, _targets())
+    except Invalid as error:
+        wrong += error.details
+    except LivedataError as error:
+        wrong.append(whole("channel", sentences(error)))
+    try:
+        subscriptions.check(context().store, g.caller.owner, wish)
+    except Invalid as error:
+        wrong += error.details
+    return wrong
+
+
+def _refused(wrong: Sequence[Detail]) -> RefusedForm:
+    # Whoever looks over a shoulder, or at the source of the page, learns no password of it.
+    by_field = {"target": _NEVER_REPEATED} if request.form.get("target") else {}
+    for detail in reversed(wrong):
+        said = detail.message if isinstance(detail, LocatedDetail) else f"It {detail.message}."
+        by_field[_FIELDS.get(detail.path, detail.path)] = said
+    return RefusedForm("notice", {}, _why(WRONG), by_field)
+
+
+def _why(said: str) -> str:
+    """What is said above a form that comes back."""
+    return f"{said} {_NEVER_REPEATED}" if request.form.get("target") else said
+
+
+def _targets() -> TargetPolicy:
+    """Which addresses get a webhook: what the courier judges by, whatever sites may be read."""
+    return TargetPolicy(context().targets.allow)
+
+
+@at_one_moment
+def show_one(
+    notice: str, refusal: str = "", said: str = "", secret: str | None = None, status: int = 200
+) -> Response:
+    """The page of a notice: what it tells, and what became of its last messages.
+
+    Once with its secret; with what was said of a test, or why it was not removed.
+    """
+    kept = _found(g.db, notice)
+    owner, zone = g.caller.owner, context().zone
+    listing = subscriptions.listed(g.db, owner, zone)
+    (shown,) = [_shown(each, listing) for each in listing.notices if each.id == kept.id]
+    messages = delivering.deliveries(g.db, kept, LAST)
+    told = [delivering.delivery_as_json(each) for each in messages]
+    return page(
+        "notice.html",
+        data=lambda: {"data": as_json(kept, listing.datasets), "deliveries": told},
+        status=status,
+        notice=shown,
+        deliveries=told,
+        datasets=listing.datasets,
+        refusal=refusal,
+        said=said,
+        secret=secret,
+        zone=zone,
+        request_id=sessions.make_token(),
+        about=Subject(owner),
+    )
+
+
+def _found(db: Database, notice: str) -> Notice:
+    """The notice of an address. Raises NotFound."""
+    name = subscriptions.name_of(db, g.caller.owner, NoticeId(identified(notice)))
+    return subscriptions.find(db, g.caller.owner, name)
+
+
+def test(notice: str) -> Response:
+    """Deliver a message now that says it is a test."""
+    kept = _found(context().store, notice)
+    if kept.channel == "command":
+        return show_one(
+            notice, "A command is tested at a shell, since it runs on the server.", status=409
+        )
+    # Who clicks twice sends one message twice, as after a crash: receivers know it by its id.
+    made = sessions.secret_of(g.visit, request_id_of(request.form), notice)
+    event = trial_event(kept, context().public_url, ids.format_uuid(made[: ids.ID_LENGTH]))
+    # In no transaction: a receiver may take its time.
+    problem = courier.send(kept, event, _targets(), Event())
+    if problem is None:
+        return show_one(notice, said="The test was delivered.")
+    lines = hints(problem.remedies, Subject(g.caller.owner))
+    return show_one(notice, " ".join([f"Not delivered: {sentence(problem)}", *lines]))
+
+
+def remove(notice: str) -> Response:
+    """End a notice, with what still waits, if a person is sure."""
+    store, owner = context().store, g.caller.owner
+    name = subscriptions.name_of(store, owner, NoticeId(identified(notice)))
+    if request.form.get("sure") != "yes":
+        return show_one(notice, "Nothing was removed: say that you are sure.", status=422)
+    subscriptions.remove(store, owner, name)
+    # Its page is gone.
+    return redirect("/notices", 303)
+
+
+class TrialPart(Struct, frozen=True):
+    """A message that would have been told: when, None for now, what it says, and its changes."""
+
+    at: str | None
+    sentence: str
+    lines: Sequence[str]
+    more: int
+
+
+@at_one_moment
+def show_trial(notice: str) -> Response:
+    """What a notice would have told since a moment; nobody is told."""
+    kept = _found(g.db, notice)
+    zone = context().zone
+    usual = (day_of(ids.now(), zone) - timedelta(days=DAYS)).isoformat()
+    since = request.args.get("since") or usual
+    parts: list[TrialPart] = []
+    changes: list[object] = []
+    refusal = ""
+    try:
+        # One more than is shown tells whether there are more.
+        for part, lines in islice(_tried(kept, since), MOST_MESSAGES + 1):
+            parts.append(part)
+            changes += lines if len(parts) <= MOST_MESSAGES else []
+    except Invalid as error:
+        refusal = sentences(error)
+    return page(
+        "notice_trial.html",
+        data=lambda: {"data": changes, "hasMore": len(parts) > MOST_MESSAGES},
+        status=400 if refusal else 200,
+        notice={"id": notice, "name": kept.name, "digest": kept.digest},
+        parts=parts[:MOST_MESSAGES],
+        has_more=len(parts) > MOST_MESSAGES,
+        most=MOST_MESSAGES,
+        since=since,
+        refusal=refusal,
+    )
+
+
+def _tried(kept: Notice, since: str) -> Iterator[tuple[TrialPart, Sequence[object]]]:
+    """What would have been told, for people, and as JSON."""
+    zone = context().zone
+    if kept.digest is not None:
+        for each in tried_digest(g.db, kept, since, zone, MOST_IN_DIGEST):
+            named = [{"dataset": each.dataset.name, **change.line} for change in each.changes]
+            lines = [gathering.change_line(change) for change in each.changes[:MOST_LINES]]
+            yield TrialPart(None, each.sentence, lines, sum(each.rows.values()) - len(lines)), named
+        return
+    for message in tried(g.db, kept, since, zone):
+        lines = [change_line(change) for change in message.changes[:MOST_LINES]]
+        more = len(message.changes) - len(lines)
+        told = [change.line for change in message.changes]
+        yield TrialPart(ids.format_timestamp(message.at), message.sentence, lines, more), told

@@ -1,0 +1,556 @@
+"""Notices in a browser: added once, tested, tried and ended; what is secret is shown once."""
+
+from __future__ import annotations
+
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from html import escape, unescape
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from msgspec.structs import replace
+
+from livedata.model import ids
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts
+from livedata.services.notices import delivering, subscriptions
+from livedata.services.pages import sessions
+from livedata.store.notices import Notice
+from livedata.worker.delivery.courier import Courier
+from tests import made
+from tests.browsing.payloads import ALL
+from tests.browsing.test_reflections import Tags
+from tests.browsing.test_unsent_forms import sent
+from tests.browsing.visitor import Visitor
+from tests.browsing.world import World
+from tests.cli.shell import Shell
+from tests.notices.conftest import add_notice
+from tests.notices.receiver import receiving
+from tests.services.table import A, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from flask import Flask
+    from werkzeug.test import TestResponse
+
+    from livedata.store.database.store import Store
+    from tests.services.conftest import Clock
+
+# Apprise imports a module of Python that is deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:.*imghdr")
+
+HOOK = "https://hooks.example/T1/k3y"
+MAIL = "mailto://ada:s3cret@mail.example"
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
+
+
+class NoticePage:
+    """Somebody who has opened the page of the notices, and sends its form."""
+
+    def __init__(self, visitor: Visitor, address: str = "/notices") -> None:
+        self.visitor, self.page = visitor, visitor.get(address)
+
+    @property
+    def request(self) -> str:
+        """The id of the form."""
+        return str(re.findall(r'name="request" value="([^"]+)"', self.page)[-1])
+
+    def add(self, code: int = 200, **typed: Any) -> str:
+        """Send the form; the page of the answer."""
+        answer = self.send(**typed)
+        assert answer.status_code == code, unescape(answer.text)
+        return answer.text
+
+    def send(self, **typed: Any) -> TestResponse:
+        """Send the form of the page that is open."""
+        form = {
+            "name": "ops",
+            "on": ["changes", "failing"],
+            "after": "2",
+            "common": "",
+            "channel": "webhook",
+            "target": HOOK,
+            "request": self.request,
+            "token": self.visitor.token("/notices"),
+            **typed,
+        }
+        return self.visitor.client.post("/notices", data=form)
+
+
+@pytest.fixture
+def local(app: Flask, store: Store) -> Visitor:
+    """Whoever operates livedata."""
+    return Visitor.meet(app, store, "local")
+
+
+@pytest.fixture
+def shell(store: Store, tmp_path: Path) -> Shell:
+    """The command line over the same store."""
+    assert store.url
+    return Shell(tmp_path)
+
+
+def listed(store: Store, owner: str = "alice") -> Sequence[Notice]:
+    return subscriptions.listed(store, ids.OwnerName(owner)).notices
+
+
+def path_of(notice: Notice) -> str:
+    return f"/notices/{ids.format_uuid(notice.id)}"
+
+
+def beside(page: str, field: str) -> str:
+    """What is said beside a field."""
+    told = page.partition(f'id="wrong-{field}"')[2].partition("</p>")[0]
+    return unescape(re.sub("<[^>]*>", "", f"<p {told}"))
+
+
+def test_a_webhook_is_added_and_its_secret_is_shown_in_that_answer_alone(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    page = NoticePage(alice).add(
+        name="deals",
+        on=["changes"],
+        dataset=ids.format_uuid(dataset),
+        when="price falls by 10%\r\nprice < 20",
+        kind=["updated"],
+        columns="price",
+        ignore="title,stock",
+    )
+    (notice,) = listed(store)
+    assert SECRET.findall(page) == [notice.secret]
+    assert notice.change_filter is not None
+    assert [*notice.change_filter.when] == ["price falls by 10%", "price < 20"]
+    assert [*notice.change_filter.kinds] == ["updated"]
+    assert ([*notice.change_filter.columns], [*notice.change_filter.ignore]) == (
+        *(["price"], ["title", "stock"]),
+    )
+    assert (notice.target, notice.datasets) == (HOOK, [ids.format_uuid(dataset)])
+    for path in ("/notices", path_of(notice), f"{path_of(notice)}/try"):
+        for shown in (alice.get(path), alice.get(f"{path}?as=json")):
+            assert not SECRET.search(shown)
+            assert "k3y" not in shown
+    assert "https://hooks.example/…" in alice.get("/notices")
+
+
+def test_what_a_form_adds_is_what_the_command_adds(
+    local: Visitor, shell: Shell, store: Store
+) -> None:
+    dataset = made.make_dataset(store, "local")
+    NoticePage(local).add(
+        on=["changes", "silent"],
+        after="3",
+        silent="2d",
+        common="other",
+        digest="5 7 * * *",
+        dataset=ids.format_uuid(dataset),
+        columns="price",
+    )
+    shell(
+        *("notice", "add", "same", "--webhook", HOOK, "--on", "changes,silent", "--after", "3"),
+        *("--silent-for", "2d", "--digest", "5 7 * * *", "--dataset", "shop"),
+        *("--columns", "price"),
+    )
+    by_page, by_command = shell.json("notice", "list")
+    for notice in (by_page, by_command):
+        del notice["name"], notice["createdAt"]
+    assert by_page == by_command
+
+
+def test_the_list_as_json_is_that_of_the_command(
+    local: Visitor, shell: Shell, store: Store
+) -> None:
+    World(store).notices(made.make_dataset(store, "local"))
+    answer = local.as_json("/notices")
+    assert answer["data"] == shell.json("notice", "list")
+    assert answer["damaged"] == ["damaged"]
+
+
+def test_an_address_begins_the_form(alice: Visitor, store: Store) -> None:
+    dataset = ids.format_uuid(made.make_dataset(store, alice.owner))
+    page = alice.get(f"/notices?dataset={dataset}&when=price+%3C+20&when=row+is+new&columns=price")
+    assert ">\nprice &lt; 20\nrow is new</textarea>" in page
+    assert f'name="dataset" value="{dataset}" checked' in page
+    assert 'name="columns" value="price"' in page
+    assert "<details open>" in page
+    assert page.count('name="on"') == page.count(" checked> <span><b>") + 1  # all but silent
+    assert 'value="changes" checked' in alice.get("/notices?on=changes")
+    assert 'value="odd" checked' not in alice.get("/notices?on=changes")
+    assert "<details>" in alice.get("/notices")
+
+
+def test_an_address_fills_no_target_and_names_no_dataset_of_somebody_else(
+    alice: Visitor, bob: Visitor, store: Store
+) -> None:
+    page = alice.get("/notices?target=https://evil.example")
+    assert "evil" not in page.partition("</main>")[0]
+    dataset = ids.format_uuid(made.make_dataset(store, alice.owner))
+    bob.get(f"/notices?dataset={dataset}", 404)
+    page = NoticePage(bob).add(422, dataset=dataset)
+    assert "not there any more" in beside(page, "dataset")
+    assert listed(store, "bob") == []
+
+
+WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no name": ({"name": " "}, "name", "1 to 120 characters"),
+    "a long name": ({"name": "x" * 121}, "name", "1 to 120 characters"),
+    "nothing to tell": ({"on": []}, "on", "Choose of what it tells."),
+    "a strange number": ({"after": "0"}, "after", "a whole number from 1 to 1000"),
+    "no number": ({"after": "٢"}, "after", "a whole number from 1 to 1000"),
+    "no time": ({"on": ["silent"]}, "silent", "go together"),
+    "no silence": ({"silent": "2d"}, "silent", "go together"),
+    "a strange time": ({"on": ["silent"], "silent": "soon"}, "silent", "no span of time"),
+    "no changes": ({"on": ["odd"], "columns": "price"}, "when", "about changes"),
+    "none together": ({"on": ["odd"], "common": "0 * * * *"}, "digest", "Only changes"),
+    "a clause": ({"when": "prise < 9"}, "when", "is price meant?"),
+    "a column": ({"columns": "prise"}, "columns", "There is no column 'prise'"),
+    "an ignored column": ({"ignore": "prise"}, "ignore", "There is no column 'prise'"),
+    "a cron": ({"common": "other", "digest": "daily"}, "digest", "must have five fields"),
+    "no address": ({"target": ""}, "target", "It is empty."),
+    "no scheme": ({"target": "hooks.example"}, "target", "must begin with http"),
+    "a private address": ({"target": "http://10.0.0.1/x"}, "target", "which gets no webhook"),
+    "a password": ({"target": "https://ada:s3cret@hooks.example"}, "target", "must not contain"),
+    "a command": ({"channel": "command", "target": "id"}, "channel", "Choose one of these."),
+    "a strange channel": ({"channel": "\x00"}, "channel", "Choose one of these."),
+}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_beside_its_field_and_the_rest_stays_typed(
+    alice: Visitor, store: Store, case: str
+) -> None:
+    typed, field, said = WRONG[case]
+    made.make_dataset(store, alice.owner)
+    page = NoticePage(alice).add(422, **{"name": "mine", "ignore": "title", **typed})
+    assert said in beside(page, field)
+    assert "Nothing was saved" in page
+    if "name" not in typed:
+        assert 'name="name" value="mine"' in page
+    for name in {"when", "columns", "ignore", "silent", "digest"} & typed.keys():
+        assert escape(typed[name]) in page
+    assert listed(store) == []
+
+
+def test_all_that_is_wrong_is_said_at_once_and_no_address_comes_back(
+    alice: Visitor, store: Store
+) -> None:
+    made.make_dataset(store, alice.owner)
+    secrets = ("https://ada:s3cret@hooks.example/k3y", "hooks.example/k3y", HOOK)
+    for target in secrets:
+        page = NoticePage(alice).add(
+            422, name="", after="x", when="prise < 9", target=target, common="other", digest="x"
+        )
+        for field in ("name", "after", "when", "target", "digest"):
+            assert beside(page, field), field
+        assert "k3y" not in page
+        assert "s3cret" not in page
+        assert '<input id="target" name="target" dir="ltr"' in page
+    assert "may hold a password: type it again" in beside(page, "target")
+
+
+def test_whoever_clicks_twice_adds_one_notice_and_reads_its_secret_both_times(
+    alice: Visitor, store: Store
+) -> None:
+    open_page = NoticePage(alice)
+    first, second = open_page.add(), open_page.add()
+    (notice,) = listed(store)
+    assert SECRET.findall(first) == SECRET.findall(second) == [notice.secret]
+    assert "named &#39;ops&#39; already" in NoticePage(alice).add(409)
+    assert "named &#39;ops&#39; already" in open_page.add(409, on=["odd"])
+    assert not SECRET.search(NoticePage(alice).add(409))
+    assert len(listed(store)) == 1
+
+
+def test_forms_that_come_at_the_same_moment_add_one_notice(app: Flask, alice: Visitor) -> None:
+    open_page = NoticePage(alice)
+    form = {
+        "name": "ops",
+        "on": ["odd"],
+        "after": "2",
+        "channel": "webhook",
+        "target": HOOK,
+        "request": open_page.request,
+        "token": alice.token("/notices"),
+    }
+    cookie = alice.client.get_cookie("livedata")
+    assert cookie is not None
+
+    def send(_: int) -> list[str]:
+        browser = app.test_client()
+        browser.set_cookie("livedata", cookie.value)
+        return SECRET.findall(browser.post("/notices", data=form).text)
+
+    with ThreadPoolExecutor(4) as threads:
+        (secret, *others) = threads.map(send, range(8))
+    assert len(secret) == 1
+    assert all(other == secret for other in others)
+
+
+def test_a_form_that_comes_again_later_shows_no_secret(alice: Visitor, step: Clock) -> None:
+    open_page = NoticePage(alice)
+    open_page.add()
+    step(sessions.SHOWN_FOR // 1_000_000 + 1)
+    assert not SECRET.search(open_page.add(409))
+
+
+def test_two_forms_and_two_sessions_make_two_secrets(
+    app: Flask, alice: Visitor, store: Store
+) -> None:
+    other = Visitor(app.test_client(), alice.owner, alice.key, alice.key_id)
+    other.sign_in()
+    open_page = NoticePage(alice)
+    open_page.add(name="one")
+    open_page.add(name="two")
+    NoticePage(other).add(name="three", request=open_page.request)
+    NoticePage(other).add(name="four", request="")
+    assert len({notice.secret for notice in listed(store)}) == 4
+
+
+@pytest.mark.one_database
+def test_mail_and_chat_are_added_by_whoever_operates_livedata(
+    local: Visitor, alice: Visitor, store: Store
+) -> None:
+    open_page = NoticePage(local)
+    for _ in range(2):
+        answer = open_page.send(name="mail", channel="apprise", target=MAIL)
+        assert (answer.status_code, answer.location) == (
+            *(303, f"{path_of(listed(store, 'local')[0])}?added=yes"),
+        )
+    assert "The notice is on." in local.get(answer.location)
+    assert "s3cret" not in local.get("/notices") + local.get(path_of(listed(store, "local")[0]))
+    page = NoticePage(local).add(422, channel="apprise", target="nothing://s3cret")
+    assert "is no address that Apprise takes" in beside(page, "target")
+    assert "s3cret" not in page
+    for strange, said in (("mailto://a\0b", "control characters"), ("x" * 8_001, "at most 8,000")):
+        page = NoticePage(local).add(422, channel="apprise", target=strange)
+        assert said in beside(page, "target")
+    # Apprise reaches private addresses, which the owner of a key may not.
+    page = NoticePage(alice).add(422, channel="apprise", target="json://127.0.0.1:9")
+    assert "only the owner local" in beside(page, "channel")
+    assert listed(store) == []
+
+
+@pytest.mark.one_database
+def test_where_apprise_is_missing_that_is_said(
+    local: Visitor, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    page = NoticePage(local).add(422, channel="apprise", target=MAIL)
+    assert "Mail and chat need the module apprise" in beside(page, "channel")
+    assert listed(store, "local") == []
+
+
+@pytest.mark.one_database
+def test_a_test_is_delivered_where_the_courier_may_deliver(
+    app: Flask, alice: Visitor, store: Store
+) -> None:
+    with receiving() as hook:
+        allow_all = TargetPolicy.parse(hook.place)
+        shared = app.extensions["livedata"]
+        # That only some sites are read says nothing of receivers.
+        app.extensions["livedata"] = replace(
+            shared, targets=TargetPolicy.parse(hook.place, "shop.example")
+        )
+        NoticePage(alice).add(target=hook.url)
+        (notice,) = listed(store)
+        hook.secret = notice.secret or ""
+        page = alice.get(path_of(notice))
+        request = re.findall(r'name="request" value="([^"]+)"', page)[0]
+        token = alice.token("/notices")
+        for _ in range(2):
+            answer = alice.post(f"{path_of(notice)}/test", token, request=request)
+            assert '<p role="status">The test was delivered.</p>' in answer.text
+        alice.post(f"{path_of(notice)}/test", token, request="another")
+        first, second, third = hook.taken
+        assert first["type"] == "livedata.test"
+        # Who clicks twice sends one message twice, and a receiver can see that.
+        assert first["id"] == second["id"] != third["id"]
+        hook.behave = lambda _: 500
+        answer = alice.post(f"{path_of(notice)}/test", token)
+        assert "Not delivered: The receiver answered 500" in answer.text
+        app.extensions["livedata"] = replace(shared, targets=TargetPolicy())
+        answer = alice.post(f"{path_of(notice)}/test", token)
+        assert "127.0.0.1 is at the private address 127.0.0.1, which gets no webhook" in answer.text
+        assert len(hook.arrived) == 4
+        assert allow_all.permits("127.0.0.1", hook.server_port, "127.0.0.1")
+
+
+def test_a_command_is_shown_without_its_secrets_and_tested_at_a_shell(
+    alice: Visitor, store: Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "ran"
+    notice = add_notice(store, "log", alice.owner, target=f"touch {file}; : --token hunter2")
+    page = alice.get(path_of(notice))
+    assert "livedata notice test log --owner alice" in page
+    assert f"{path_of(notice)}/test" not in page
+    assert "hunter2" not in page + alice.get("/notices")
+    answer = alice.post(f"{path_of(notice)}/test", alice.token("/notices"))
+    assert answer.status_code == 409
+    assert "tested at a shell" in answer.text
+    assert not file.exists()
+
+
+def test_a_page_says_what_came_of_each_message(local: Visitor, store: Store, step: Clock) -> None:
+    table = Table(store)
+    notice = add_notice(store, "ops", target="exit 3", kinds=("changes",))
+    table.take(A)
+    table.take({**A, "price": 1})
+    Courier(store, TargetPolicy()).deliver_soon()
+    page = unescape(local.get(path_of(notice)))
+    assert "not delivered</span> after <data" in page
+    assert "The command ended with 3" in page
+    assert page.count('<span class="end queued">waits</span>') == 1
+    assert "messages wait" in page
+    later, first = local.as_json(path_of(notice))["deliveries"]
+    assert (first["status"], first["tries"], later["tries"]) == ("waiting", 1, None)
+    assert first["sentence"] == "shop: 1 new, 0 changed, 0 gone."
+    assert first["nextTryAt"] is not None
+    assert "The command ended with 3" in unescape(local.get("/notices"))
+    step(10)
+    delivery = delivering.take(store)
+    assert delivery is not None
+    delivering.succeeded(store, delivery)
+    page = local.get(path_of(notice))
+    assert '<span class="end succeeded">delivered</span>' in page
+    assert '<span class="pill end ok">on</span>' in page
+
+
+def test_a_notice_that_has_given_up_says_why_until_it_delivers_again(
+    alice: Visitor, store: Store
+) -> None:
+    world = World(store, alice.owner)
+    world.notices(made.make_dataset(store, alice.owner))
+    page = unescape(alice.get("/notices"))
+    assert '<span class="pill end failed">given up</span>' in page
+    assert '<span class="pill end failed">not delivered</span>' in page
+    assert "it wants no more" in page
+    assert "<title>(2) Notices" in page
+    (deals,) = [notice for notice in listed(store) if notice.name == "deals"]
+    assert '<span class="end failed">given up</span>' in alice.get(path_of(deals))
+
+
+def test_what_a_notice_would_have_told_is_what_the_command_lists(
+    local: Visitor, shell: Shell, store: Store
+) -> None:
+    table = Table(store)
+    deals = add_notice(store, "deals", "local", kinds=("changes",))
+    daily = add_notice(store, "daily", "local", kinds=("changes",), digest="0 7 * * *")
+    odd = add_notice(store, "odd", "local", kinds=("odd",))
+    for price in (20, 15, 12):
+        table.take({**A, "price": price})
+    for notice in (deals, daily):
+        path = f"{path_of(notice)}/try?since=2020-01-01"
+        told = local.as_json(path)["data"]
+        assert told == shell.json("notice", "try", notice.name, "--since", "2020-01-01")
+        assert told
+    page = unescape(local.get(f"{path_of(deals)}/try"))
+    assert "price: 20 → 15" in page
+    assert page.count("<h2>") == 3
+    assert "Nothing." in local.get(f"{path_of(deals)}/try?since=2999-01-01")
+    assert "tells nothing of changes" in local.get(f"{path_of(odd)}/try", 400)
+    local.get(f"{path_of(deals)}/try?since=soon", 400)
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM outbox WHERE status = 'sent'") == 0
+
+
+def test_a_notice_is_removed_by_who_is_sure(alice: Visitor, store: Store) -> None:
+    notice = add_notice(store, "ops", alice.owner)
+    path, token = f"{path_of(notice)}/remove", alice.token("/notices")
+    answer = alice.post(path, token)
+    assert answer.status_code == 422
+    assert "say that you are sure" in answer.text
+    assert len(listed(store)) == 1
+    answer = alice.post(path, token, sure="yes")
+    assert (answer.status_code, answer.location) == (303, "/notices")
+    assert listed(store) == []
+    alice.get(path_of(notice), 404)
+
+
+def test_a_damaged_notice_hides_no_other_and_is_removed(alice: Visitor, store: Store) -> None:
+    lost = add_notice(store, "lost", alice.owner)
+    add_notice(store, "mine", alice.owner)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'lost'")
+    page = alice.get("/notices")
+    assert "<bdi>lost</bdi> is damaged and tells nothing" in page
+    assert "<bdi>mine</bdi></a>" in page
+    answer = alice.post(f"{path_of(lost)}/remove", alice.token("/notices"), sure="yes")
+    assert answer.status_code == 303
+    assert "damaged" not in alice.get("/notices")
+
+
+def test_notices_of_alice_are_not_there_for_bob(alice: Visitor, bob: Visitor, store: Store) -> None:
+    notice = add_notice(store, "ops", alice.owner)
+    token = bob.token("/notices")
+    assert "ops</bdi>" not in bob.get("/notices")
+    assert bob.as_json("/notices")["data"] == []
+    for path in (path_of(notice), f"{path_of(notice)}/try"):
+        bob.get(path, 404)
+    for act in ("test", "remove"):
+        assert bob.post(f"{path_of(notice)}/{act}", token, sure="yes").status_code == 404
+    NoticePage(bob).add()
+    assert [notice.name for notice in listed(store)] == ["ops"]
+
+
+def test_a_hundred_notices_are_the_most(alice: Visitor, store: Store) -> None:
+    for number in range(100):
+        add_notice(store, f"n{number}", alice.owner)
+    page = NoticePage(alice).add(409)
+    assert "which is the most" in page
+    assert 'name="name" value="ops"' in page
+
+
+def test_after_another_sign_in_all_is_kept_but_the_address(alice: Visitor, store: Store) -> None:
+    token = alice.token("/notices")
+    accounts.revoke_key(store, alice.key_id)
+    form = {"token": token, "name": "ops", "on": ["odd"], "after": "2", "channel": "webhook"}
+    answer = alice.client.post("/notices", data={**form, "target": HOOK})
+    assert answer.status_code == 401
+    assert "k3y" not in answer.text
+    key = accounts.create_key(store, alice.owner, None)["key"]
+    status, page = sent(alice, answer.text, "/sign-in", key=key)
+    assert status == 200
+    assert "The address was not kept" in page
+    assert "k3y" not in page
+    status, page = sent(alice, page, "/notices")
+    assert status == 422
+    assert 'name="name" value="ops"' in page
+    assert "It is empty." in beside(page, "target")
+    assert listed(store) == []
+
+
+@pytest.mark.one_database
+def test_what_was_typed_is_repeated_as_text(alice: Visitor, store: Store) -> None:
+    made.make_dataset(store, alice.owner)
+    open_page = NoticePage(alice)
+
+    def tags(text: str) -> Tags:
+        typed = dict.fromkeys(("after", "silent", "when", "columns", "ignore", "digest"), text)
+        return Tags(open_page.add(422, name="", target=text, common="other", **typed))
+
+    expected = tags("harmless").tags
+    for payload in ALL:
+        assert [tag for tag, _ in tags(payload).tags] == [tag for tag, _ in expected], payload
+
+
+@pytest.mark.one_database
+def test_no_address_and_no_secret_is_in_the_log(
+    alice: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    page = NoticePage(alice).add()
+    NoticePage(alice).add(422, target="https://ada:s3cret@hooks.example/k3y", name="other")
+    (secret,) = SECRET.findall(page)
+    assert "/notices" in caplog.text
+    for text in (secret, "k3y", "s3cret"):
+        assert text not in caplog.text
+
+
+def test_the_api_knows_no_such_page(alice: Visitor) -> None:
+    answer = alice.client.get("/notices?as=json")
+    assert orjson.loads(answer.data) == {"data": [], "damaged": [], "next": None}
