@@ -93,6 +93,20 @@ def test_whoever_clicks_twice_makes_one_key_and_reads_it_both_times(
     assert 'name="label" value="one"' in page
 
 
+def test_what_one_session_has_made_no_other_makes(
+    app: Flask, alice: Visitor, bob: Visitor, store: Store
+) -> None:
+    opened, made_keys = KeysPage(alice), []
+    other = Visitor(app.test_client(), alice.owner, alice.key, alice.key_id)
+    other.sign_in()
+    for visitor in (alice, other, bob):
+        page = KeysPage(visitor)
+        page.request = opened.request
+        made_keys += KEY.findall(page.make("one"))
+    assert len(set(made_keys)) == 3
+    assert len({key["hashPrefix"] for key in listed(store)}) == len(listed(store))
+
+
 def test_forms_that_come_at_the_same_moment_make_one_key(alice: Visitor, store: Store) -> None:
     owner, before = ids.OwnerName(alice.owner), len(listed(store))
     with ThreadPoolExecutor(4) as threads:
