@@ -20,7 +20,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import accounts, queries
 from livedata.services.pages import sessions
 from livedata.services.pages.history import Point, of_days
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 from livedata.services.research.days import last_days, of_owner
 
 ON_A_PAGE: Final = 100

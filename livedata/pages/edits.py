@@ -20,8 +20,7 @@ from livedata.pages.typed import request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.services import queries, rows
-from livedata.services.pages.row_edits import MOST_ROWS, ColumnEdit, RowPlan, done, planned
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import MOST_ROWS, ColumnEdit, RowPlan, as_sent, done, planned
 from livedata.services.pages.sessions import make_token
 
 ACTS: Final = {

@@ -25,7 +25,7 @@ from livedata.rules.declaration.chosen_columns import ChosenColumn, choose, titl
 from livedata.rules.declaration.cron import in_words
 from livedata.services import looks, queries
 from livedata.services.looks import ACCEPTED
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 from livedata.store.looks import StoredLook
 
 PATIENCE: Final = 20.0

@@ -21,7 +21,7 @@ from livedata.rules.declaration.notices import (
     parse_span,
     usual_kinds,
 )
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 from livedata.store.notices import Subscription
 
 _CLASHES: Final[Mapping[Clash, tuple[str, str]]] = {

@@ -43,9 +43,9 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
 from livedata.rules.changes.edits import parse_value
 from livedata.services import queries, rows
-from livedata.services.pages import row_form
+from livedata.services.pages import row_edits
 from livedata.services.pages.history import history, of_cell
-from livedata.services.pages.row_form import Typed
+from livedata.services.pages.row_edits import Typed
 from livedata.services.pages.sessions import make_token
 from livedata.services.pages.table import words
 
@@ -131,7 +131,7 @@ def _name(detail: RowDetail, label: str | None) -> RowName:
 def _cells(
     detail: RowDetail, columns: Sequence[Column], refused: RefusedEdit | None
 ) -> list[ShownCell]:
-    fits = row_form.fitting(columns, detail["data"])
+    fits = row_edits.fitting(columns, detail["data"])
     typed = {} if refused is None else refused.typed.texts
     return [
         _cell(column, detail, typed.get(column["id"]), fits=column["id"] in fits)
@@ -146,7 +146,7 @@ def _cell(column: Column, detail: RowDetail, typed: str | None, *, fits: bool) -
     observation, entry = _read(detail, references)
     reason = detail["missingReasons"].get(field)
     value = detail["data"][field]
-    text = row_form.as_text(value) if typed is None else typed
+    text = row_edits.as_text(value) if typed is None else typed
     is_typed = typed is not None
     return ShownCell(column, value, reason, entry, observation, override, text, is_typed, fits)
 
@@ -185,9 +185,9 @@ def edit(dataset: str, row: str) -> Response:
     raw_row, revision = RowId(identified(row)), request.form.get("revision", "")
     columns = {column["id"]: column for column in queries.dataset(store, owner, raw)["columns"]}
     now = queries.row(store, owner, raw, raw_row)["data"]
-    shown = row_form.values_at(store, owner, raw, raw_row, revision)
+    shown = row_edits.values_at(store, owner, raw, raw_row, revision)
     before = now if shown is None else shown
-    typed = row_form.typed(request.form, before)
+    typed = row_edits.typed(request.form, before)
     if any(field not in columns for field in typed.fields):
         raise BadRequest("This dataset has no such column: open the row again.")
     try:

@@ -22,7 +22,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.rules.conditions.parsing import example_clause
 from livedata.services import queries, shares
 from livedata.services.pages import sessions
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 
 _MADE_BEFORE = (
     "This address was made already, and it is not shown again: revoke it, and make another one."

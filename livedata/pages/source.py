@@ -39,7 +39,7 @@ from livedata.rules.declaration.research import check_plan_file
 from livedata.services import datasets, looks, queries
 from livedata.services.kept_output import ProposedChanges
 from livedata.services.looks import USABLE, proposed_source
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 from livedata.services.research import declaring
 from livedata.store.looks import StoredLook
 

@@ -14,7 +14,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from livedata.model.errors import ChangedMeanwhile
-from livedata.services.pages.row_form import as_sent
+from livedata.services.pages.row_edits import as_sent
 from livedata.services.pages.sessions import make_token
 
 SHOWN: Final = "was-"

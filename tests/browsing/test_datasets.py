@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_CHANGES = re.compile(
-    r'<a href="([^"]+)"><data value="(\d+)">\d+</data> (changes?)<'
-)
+_CHANGES = re.compile(r'<a href="([^"]+)"><data value="(\d+)">\d+</data> (changes?)<')
 
 
 def test_the_last_run_that_changed_something_leads_to_what_it_changed(

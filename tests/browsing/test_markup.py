@@ -28,8 +28,8 @@ def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
 @pytest.mark.parametrize(
     ("value", "reason", "expected"),
     [
-        ("שלום", None, '<bdi>שלום</bdi>'),
-        ("a <b> & c", None, '<bdi>a &lt;b&gt; &amp; c</bdi>'),
+        ("שלום", None, "<bdi>שלום</bdi>"),
+        ("a <b> & c", None, "<bdi>a &lt;b&gt; &amp; c</bdi>"),
         (7.0, None, '<data value="7">7</data>'),
         (0.1, None, '<data value="0.1">0.1</data>'),
         (True, None, '<data class="truth" value="true">yes</data>'),
@@ -37,10 +37,10 @@ def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
         (None, "extraction_failed", '<span class="none">unreadable</span>'),
         (None, None, '<span class="none">empty</span>'),
         *(
-            (text, None, f'<bdi>{text}</bdi>')
+            (text, None, f"<bdi>{text}</bdi>")
             for text in ("javascript:alert(1)", "data:text/html,x", "//x.example", "ftp://x/")
         ),
-        ("https://x.example/ y", None, '<bdi>https://x.example/ y</bdi>'),
+        ("https://x.example/ y", None, "<bdi>https://x.example/ y</bdi>"),
         (
             ADDRESS,
             None,

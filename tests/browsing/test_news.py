@@ -27,7 +27,7 @@ LATER = WHILE // 1_000_000 + 60
 """So many seconds later it is another visit."""
 _ROW = re.compile(
     r'<th scope="row"><a href="[^"]+"><bdi>(.*?)</bdi></a>'
-    r'(?: <small><bdi>(.*?)</bdi></small>)?</th>\s*'
+    r"(?: <small><bdi>(.*?)</bdi></small>)?</th>\s*"
     r'<td><span class="fresh \w+">(\w+)</span>( <span class="pill">not seen yet</span>)?</td>'
 )
 LAMP, CHAIR, MUG = made.ITEMS

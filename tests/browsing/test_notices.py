@@ -553,4 +553,4 @@ def test_no_address_and_no_secret_is_in_the_log(
 
 def test_the_api_knows_no_such_page(alice: Visitor) -> None:
     answer = alice.client.get("/notices?as=json")
-    assert orjson.loads(answer.data) == {"data": [], "damaged": [], "next": None}
+    assert orjson.loads(answer.data) == {"data": [], "damaged": [], "next": None, "previous": None}

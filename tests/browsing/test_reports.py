@@ -58,7 +58,7 @@ def test_rows_are_called_by_their_names_with_the_key_beside_them(store: Store) -
     made.take(store, dataset, [lamp, *others])
     made.take(store, dataset, [{**lamp, "price": 9}, {**others[0], "title": None}, others[1]])
     page = write(report(store, "local", dataset, ids.Micros(0)), "2026-11-28T00:00:00.000000Z")
-    named = '<bdi>Lamp</bdi> <small><bdi>A1</bdi></small>'
+    named = "<bdi>Lamp</bdi> <small><bdi>A1</bdi></small>"
     assert f"<h3>{named}: " in page
     # Of what changed two lines, and a line of the table.
     assert page.count(f'<th scope="row">{named}</th>') == 3

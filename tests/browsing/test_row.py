@@ -79,7 +79,7 @@ def lamp(store: Store, alice: Visitor) -> Lamp:
 
 def test_each_cell_shows_the_text_that_was_read_and_where(alice: Visitor, lamp: Lamp) -> None:
     page = alice.get(lamp.path)
-    assert '<q><bdi>Lamp</bdi></q>' in page
+    assert "<q><bdi>Lamp</bdi></q>" in page
     assert f'href="{made.URL}"' in page
     read = {each["observedAt"] for each in lamp.detail["observations"]}
     places = re.findall(r'<td data-label="On">.*?</a>, <time datetime="([^"]+)"', page)

@@ -12,7 +12,7 @@ from tests import made
 from tests.browsing.test_table import path_of
 from tests.browsing.visitor import Visitor
 
-_NAMED = '<bdi>Lamp</bdi> <small><bdi>A1</bdi></small>'
+_NAMED = "<bdi>Lamp</bdi> <small><bdi>A1</bdi></small>"
 
 
 def test_the_table_the_row_its_changes_and_a_held_run_name_a_row_alike(
@@ -53,5 +53,5 @@ def test_a_name_that_changed_or_was_edited_is_marked_where_it_stands(
     changed = [{**item, "title": f"{item['title']}s"} for item in made.ITEMS]
     made.take(store, dataset, changed, owner="alice")
     page = alice.get(path_of(dataset))
-    assert '<bdi>Mugs</bdi> <small><bdi>C3</bdi></small></a>' in page
-    assert 'was <del><bdi>Mug</bdi></del>' in page
+    assert "<bdi>Mugs</bdi> <small><bdi>C3</bdi></small></a>" in page
+    assert "was <del><bdi>Mug</bdi></del>" in page

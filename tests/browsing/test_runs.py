@@ -185,7 +185,7 @@ def test_what_selectors_find_and_would_find_is_told(
     for each in explained.suggestion["replaced"]:
         before, after = (escape(each[side]) for side in ("before", "after"))
         assert f"<td><code>{before}</code></td><td><code>{after}</code></td>" in page
-    assert 'Not found on the page: <bdi>price</bdi>; its selector is left' in page
+    assert "Not found on the page: <bdi>price</bdi>; its selector is left" in page
     assert explained.matches
     for match in explained.matches:
         assert f'<th scope="row"><bdi>{escape(match["target"])}</bdi></th><td' in page
@@ -262,7 +262,7 @@ def test_a_row_of_research_goes_by_its_name_everywhere(alice: Visitor, store: St
     told = report(store, alice.owner, table.id, ids.Micros(0))
     pages = [alice.get(each) for each in (path, f"{path}/changes", f"{path}/rows/{row['id']}")]
     for page in (*pages, write(told, told.since)):
-        assert '<bdi>Acme</bdi>' in page
+        assert "<bdi>Acme</bdi>" in page
         assert "entity:" not in page
 
 

@@ -195,7 +195,7 @@ def test_a_long_text_that_begins_like_an_address_is_no_link(alice: Visitor, stor
     made.take(store, dataset, [{"sku": "A1", "title": like, "text": like}], owner="alice")
     page = alice.get(path_of(dataset))
     assert f'<td data-label="text"><bdi>{like[:300]}…</bdi></td>' in page
-    assert f'<bdi>{like[:119]}…</bdi> <small>' in page
+    assert f"<bdi>{like[:119]}…</bdi> <small>" in page
 
 
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:
