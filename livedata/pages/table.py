@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any, Final, get_args
-from urllib.parse import urlencode
 
 from flask import Response, g, redirect, request
 from markupsafe import Markup
@@ -176,7 +175,7 @@ def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
     if not edit:
         return {"edit": None, "choose": address(edit="rows")}
     # A link, so that all rows of a page are chosen without a script.
-    named = urlencode([("row", line.id) for line in lines])
+    named = "&".join(f"row={line.id}" for line in lines)
     return {
         "edit": edit,
         "stop": address(edit=None),
