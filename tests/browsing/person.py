@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -26,7 +27,7 @@ PATIENCE: Final = 60.0
 
 
 class Person(Protocol):
-    """Somebody who is signed in, and acts by names and labels alone."""
+    """Somebody who is signed in, and acts by names, and by how labels begin, alone."""
 
     @property
     def place(self) -> str:
@@ -83,7 +84,7 @@ class AtChromium:
             wanted.click()
 
     def _field(self, label: str) -> Locator:
-        return self._page.get_by_label(label, exact=True).first
+        return self._page.get_by_label(re.compile(rf"^\s*{re.escape(label)}(\s|$)")).first
 
     def fill(self, label: str, text: str) -> None:
         self._field(label).fill(text)
@@ -107,8 +108,8 @@ return [...document.querySelectorAll("button, a[href], summary")].find(
 _LABELLED: Final = """
 const wanted = arguments[0], plain = text => text.replace(/\\s+/g, " ").trim();
 return [...document.querySelectorAll("input, select, textarea")].find(field =>
-  [...(field.labels || [])].some(label => plain(label.innerText) === wanted) ||
-  field.ariaLabel === wanted) || null;
+  [field.ariaLabel || "", ...[...(field.labels || [])].map(label => label.innerText)].some(
+    label => `${plain(label)} `.startsWith(`${wanted} `))) || null;
 """
 _ELEMENT: Final = "element-6066-11e4-a52e-4f735466cecf"
 """The name of an element in WebDriver."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 
-from livedata.services import queries
+from livedata.model.ids import DatasetId, raw_id
+from livedata.services import queries, shares
 from tests import made
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
@@ -27,11 +30,12 @@ BOOKS = Path(__file__).parents[1] / "lists" / "pages" / "books.html.gz"
 
 
 @pytest.fixture
-def address(site: Site, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where a real page is."""
+def real(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with a real page, and what hears of its changes."""
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
     site.page("/books", gzip.decompress(BOOKS.read_bytes()).decode())
-    return site.at("/books")
+    site.page("/hook", "heard")
+    return site
 
 
 @contextmanager
@@ -45,22 +49,23 @@ def served(home: Path) -> Iterator[tuple[Store, str]]:
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_table_is_made_scheduled_shared_and_told_of(
-    browser: Browser, tmp_path: Path, address: str, scripts: bool, width: int
+    browser: Browser, tmp_path: Path, real: Site, scripts: bool, width: int
 ) -> None:
     with served(tmp_path) as (store, base):
         screen = {"width": width, "height": 800}
         with looking(browser, base, store, java_script_enabled=scripts, viewport=screen) as visit:
-            make_and_mind(AtChromium(visit.page, base), store, address)
+            make_and_mind(AtChromium(visit.page, base), store, real)
         assert (visit.elsewhere, visit.complaints) == ([], [])
 
 
-def test_firefox_does_the_same(tmp_path: Path, address: str) -> None:
+def test_firefox_does_the_same(tmp_path: Path, real: Site) -> None:
     with served(tmp_path) as (store, base), firefox(base, store, 500) as person:
-        make_and_mind(person, store, address)
+        make_and_mind(person, store, real)
 
 
-def make_and_mind(person: Person, store: Store, address: str) -> None:
+def make_and_mind(person: Person, store: Store, site: Site) -> None:
     """From the first page to a table that has a schedule, an address for others and a notice."""
+    address = site.at("/books")
     person.open("/")
     person.press("New table from an address")
     person.fill("Address of the page", address)
@@ -75,3 +80,29 @@ def make_and_mind(person: Person, store: Store, address: str) -> None:
     (dataset,) = queries.datasets(store, "local", 10)
     assert (dataset["name"], dataset["schedule"]) == ("books", "0 */6 * * *")
     assert dataset["rowCount"] > 10
+    share_and_be_told(person, store, dataset["id"], site)
+
+
+def share_and_be_told(person: Person, store: Store, dataset: str, site: Site) -> None:
+    """An address for others, and a notice of which a test arrives."""
+    person.press("books")
+    person.press("Shares")
+    person.fill("Whom or what it is for", "a sheet")
+    person.press("Make an address")
+    shown = come(person, "The address is open.")
+    raw = DatasetId(raw_id(dataset))
+    assert [share["label"] for share in shares.list_shares(store, "local", raw)] == ["a sheet"]
+    made_address = re.search(r"http://\S+/share/\S+\.csv", shown)
+    assert made_address is not None, shown
+    with urlopen(made_address[0].rstrip(".,")) as answer:
+        assert len(answer.read().decode().splitlines()) > 10
+    person.press("Notices")
+    person.fill("Name, such as", "prices")
+    person.tick("changes")
+    person.tick("books")
+    person.fill("Its address, such as", site.at("/hook"))
+    person.press("Add the notice")
+    come(person, "The notice is on.")
+    person.press("Send a test now")
+    come(person, "delivered")
+    assert "/hook" in site.paths
