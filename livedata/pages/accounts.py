@@ -88,6 +88,7 @@ def show_keys(
 def make_key() -> Response:
     """Make a key, which is shown in this answer alone."""
     store, owner = context().store, g.caller.owner
+    # Of one line, as its field is; another program may send more.
     label = as_sent(request.form.get("label", "")).replace("\n", " ").strip()
     secret = sessions.secret_of(g.visit, request_id_of(request.form), "key", label)
     try:

@@ -50,6 +50,7 @@ class NoticeForm(Struct, frozen=True):
     @classmethod
     def of(cls, given: MultiDict[str, str]) -> NoticeForm:
         """The form that came, or an empty one with what an address says."""
+        # White space at the edges is typed by nobody who means it, and pasted by many.
         text = {name: as_sent(given.get(name, "")).strip() for name in ("name", "silent", "digest")}
         # Of a form that came nothing is chosen that was not chosen there.
         usual = usual_kinds(None) if "name" not in given else []

@@ -150,8 +150,10 @@ def _refusals(wish: Subscription) -> list[Detail]:
     if not set(wish.datasets or ()) <= names.keys():
         wrong.append(whole("dataset", "A dataset is not there any more: choose again."))
     try:
+        # A form of ours offers no command: it would run as the user of the server.
         if wish.channel not in CHANNELS:
             raise Invalid("", (whole("channel", "Choose one of these."),))
+        # Nothing judges which addresses Apprise dials: it may be any of the network that it is in.
         if wish.channel == "apprise" and g.caller.owner != OPERATOR:
             raise Invalid("", (whole("channel", _OF_OPERATOR),))
         courier.check(wish.channel, wish.target, _targets())
@@ -235,6 +237,7 @@ def test(notice: str) -> Response:
     problem = courier.send(kept, event, _targets(), Event())
     if problem is None:
         return show_one(notice, said="The test was delivered.")
+    # What helps may be a setting, which only the operator changes; others learn whom to ask.
     lines = hints(problem.remedies, Subject(g.caller.owner))
     return show_one(notice, " ".join([f"Not delivered: {sentence(problem)}", *lines]))
 

@@ -39,6 +39,7 @@ class UnsentForm(Struct, frozen=True):
     def of_request(cls) -> UnsentForm | None:
         """The form that is asked for, or the one that is kept while somebody signs in."""
         sent = request.form.items(multi=True)
+        # What is kept stands in the source of a page, before anybody has signed in.
         fields = [
             (name, text) for name, text in sent if name.removeprefix(_KEPT) not in _NEVER_KEPT
         ]

@@ -100,6 +100,7 @@ def by_dataset(db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry]) ->
     taken: Counter[str] = Counter()
     for entry in charges:
         taken[str(entry["datasetId"])] -= entry["credits"]
+    # The ledger outlives the datasets that it names.
     with db.reading() as reader:
         names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
     used = [DatasetUsage(key, names.get(key), runs[key], taken[key]) for key in runs]

@@ -174,6 +174,7 @@ def concerned(reader: Reader, run: RunId) -> Concerned | None:
 
 def states(reader: Reader, owner: OwnerName) -> dict[NoticeId, NoticeState]:
     """How the messages fare of each notice of an owner that has any."""
+    # Two questions for all notices together: a list of a hundred asks no more than a short one.
     counted = reader.rows(
         "SELECT o.notice_id, count(CASE WHEN o.status = 'waiting' THEN 1 END), "
         "max(CASE WHEN o.status = 'sent' THEN o.ended_at END) "

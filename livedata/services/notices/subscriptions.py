@@ -90,6 +90,7 @@ def added_before(
 
 def _parts(wish: Subscription) -> bytes:
     """What is wished, however it is kept."""
+    # As JSON, since a store gives lists where a form had tuples.
     return json.encode({name: getattr(wish, name) for name in Subscription.__struct_fields__})
 
 
