@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from flask import g, request
 from markupsafe import Markup
@@ -11,7 +12,7 @@ from msgspec import Struct
 from werkzeug.datastructures import MultiDict
 
 from livedata.messages.conditions import in_words
-from livedata.model.dataset import CELL_TYPES, Column, ColumnType
+from livedata.model.dataset import CELL_TYPES, Column, ColumnType, Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.markup.plot import share
@@ -161,6 +162,16 @@ def _values_of(typed: TypedClause) -> str:
     # Without an operator it is not added yet.
     begun = {"operator": None} if typed.value else _SENT
     return address(**{**begun, "values": None, "facet": typed.column})
+
+
+def told_elsewhere(shown: Dataset, asked: TableFilter, columns: Sequence[str]) -> dict[str, Any]:
+    """What leads to a share of a view, and to a notice of it: its clauses and its columns."""
+    texts = [state.text for state in asked.states]
+    view = [("columns", name) for name in columns]
+    share = urlencode([*(("where", text) for text in texts), *view])
+    tell = urlencode([("dataset", shown["id"]), *(("when", text) for text in texts), *view])
+    path = f"/datasets/{shown['id']}/shares"
+    return {"share": f"{path}?{share}" if share else path, "tell": f"/notices?{tell}"}
 
 
 def _added(texts: Sequence[str], typed: TypedClause, columns: Sequence[Column]) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from livedata.model.row import RowStatus
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, skipped_fires
-from livedata.pages.filter import TableFilter, facets_of, facets_shown
+from livedata.pages.filter import TableFilter, facets_of, facets_shown, told_elsewhere
 from livedata.pages.markup.filters import beginning, cell, moment, named
 from livedata.pages.markup.plot import DrawnColumn, plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
@@ -92,7 +92,7 @@ def show(dataset: str) -> AnyResponse:
         **_choosing(table.lines),
         named_by=named_by["id"] if named_by else "rowKey",
         **_story(raw, ends),
-        **_files(Subject(owner, shown["name"]), asked),
+        **_files(shown, asked, _in_view(shown, offered, chosen)),
         **_paged(table),
         **_narrowing(wish, asked, shown),
         **facets_shown(told, asked),
@@ -133,12 +133,21 @@ def _columns(
     }
 
 
-def _files(about: Subject, asked: TableFilter) -> dict[str, Any]:
-    """What leads to all rows of the view as a file, and does so at a shell."""
-    name = about.dataset
+def _in_view(shown: Dataset, offered: Sequence[Column], chosen: Collection[str]) -> list[str]:
+    """The names of the columns of a view; none if all are shown."""
+    # What names the rows stands in each view.
+    left_out = {column["id"] for column in offered if column["id"] not in chosen}
+    names = [column["name"] for column in shown["columns"] if column["id"] not in left_out]
+    return names if chosen else []
+
+
+def _files(shown: Dataset, asked: TableFilter, columns: Sequence[str]) -> dict[str, Any]:
+    """What leads to all rows of the view as a file, does so at a shell, and tells others of it."""
+    about, name = Subject(g.caller.owner, shown["name"]), shown["name"]
     return {
         "files": {form: address(f"{request.path}/rows.{form}", **NO_PLACE) for form in FILES},
         "export": about.command("dataset export", name, options=asked.options),
+        **told_elsewhere(shown, asked, columns),
     }
 
 

@@ -254,3 +254,21 @@ def test_each_operator_of_a_type_is_offered_and_read(kind: ColumnType) -> None:
         clause = write_clause("f", operator, "" if operator in WITHOUT_VALUE else value)
         (state,) = parse_where([clause], [_column(kind)]).states
         assert state.operator == operator
+
+
+def test_the_view_leads_to_a_share_and_to_a_notice_of_just_it(
+    alice: Visitor, store: Store, shop: str
+) -> None:
+    column, dataset = fields(store, shop), shop.rpartition("/")[2]
+    page = unescape(alice.get(f"{shop}?where=price+%3E+36&where=stock+%3D+true&sort=rowKey"))
+    clauses = ["price+%3E+36", "stock+%3D+true"]
+    share = "&".join(f"where={clause}" for clause in clauses)
+    tell = "&".join(f"when={clause}" for clause in clauses)
+    assert f'<a href="{shop}/shares?{share}">Share this view</a>' in page
+    assert f'<a href="/notices?dataset={dataset}&{tell}">Be told of this view</a>' in page
+    assert "both without Text" not in page
+    chosen = unescape(alice.get(f"{shop}?column={column['price']}&search=lamp"))
+    columns = "columns=sku&columns=title&columns=price"
+    assert f'<a href="{shop}/shares?{columns}">' in chosen
+    assert f'<a href="/notices?dataset={dataset}&{columns}">' in chosen
+    assert "both without Text, Status and Only" in chosen
