@@ -12,8 +12,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from livedata.model.ids import DatasetId, raw_id
-from livedata.services import queries, shares
+from livedata.model.ids import DatasetId, format_uuid, raw_id
+from livedata.services import feed, queries, shares
 from tests import made
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking
@@ -56,6 +56,47 @@ def test_a_table_is_made_scheduled_shared_and_told_of(
         with looking(browser, base, store, java_script_enabled=scripts, viewport=screen) as visit:
             make_and_mind(AtChromium(visit.page, base), store, real)
         assert (visit.elsewhere, visit.complaints) == ([], [])
+
+
+@pytest.mark.parametrize(("scripts", "width"), [(True, 1280), (False, 390)])
+def test_ten_rows_are_edited_at_once_and_what_is_new_in_twelve_tables_is_one_click_away(
+    browser: Browser, tmp_path: Path, scripts: bool, width: int
+) -> None:
+    with closing(made.make_store(tmp_path)) as store, Serving(tmp_path) as server:
+        made.meet_owner(store, "local", 1_000)
+        tables = [made.make_dataset(store, "local", f"shop {number}") for number in range(12)]
+        for number, table in enumerate(tables):
+            items = [
+                {**made.ITEMS[0], "sku": f"K{row}", "title": f"Lamp {row}"} for row in range(10)
+            ]
+            made.take(store, table, items)
+            made.take(store, table, [{**items[0], "price": 100 + number}, *items[1:]])
+        base, screen = f"http://127.0.0.1:{server.port}", {"width": width, "height": 800}
+        with looking(browser, base, store, java_script_enabled=scripts, viewport=screen) as visit:
+            person = AtChromium(visit.page, base)
+            person.press("What is new")
+            shown = person.read()
+            assert [number for number in range(12) if f"shop {number}" not in shown] == []
+            person.open(f"/datasets/{format_uuid(tables[0])}")
+            edit_ten(person)
+        columns = queries.dataset(store, "local", tables[0])["columns"]
+        note = next(column["id"] for column in columns if column["name"] == "note")
+        changed = queries.rows(store, "local", tables[0], 100)[0]
+        assert [row["data"][note] for row in changed] == ["seen"] * 10
+        assert feed.head(store, "local", tables[0]) == 21  # ten rows, one price, ten edits
+        assert (visit.elsewhere, visit.complaints) == ([], [])
+
+
+def edit_ten(person: Person) -> None:
+    """Set a column of one's own in all rows that are shown."""
+    person.press("Edit rows")
+    person.press("Edit all 10 shown")
+    person.choose("Column", "note")
+    person.choose("What", "Set to")
+    person.fill("Value", "seen")
+    person.press("See what would change")
+    assert "10 of 10 rows would change" in person.read()
+    person.press("Change 10 rows")
 
 
 def test_firefox_does_the_same(tmp_path: Path, real: Site) -> None:

@@ -215,9 +215,14 @@ def test_a_dataset_without_rows_or_of_research_says_what_is_missing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize(("scripts", "width"), [(True, 1280), (True, 390), (False, 390)])
 def test_a_site_that_breaks_is_mended_in_a_browser_and_its_history_is_kept(
-    browser: Browser, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch, scripts: bool
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    scripts: bool,
+    width: int,
 ) -> None:
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
     items = some_items(12)
@@ -226,7 +231,8 @@ def test_a_site_that_breaks_is_mended_in_a_browser_and_its_history_is_kept(
         made.meet_owner(store, "local", 100)
         dataset = watched_shop(store, site)
         base = f"http://127.0.0.1:{server.port}"
-        with looking(browser, base, store, java_script_enabled=scripts) as visit:
+        screen = {"width": width, "height": 800}
+        with looking(browser, base, store, java_script_enabled=scripts, viewport=screen) as visit:
             run = visit.open(f"/datasets/{dataset}").get_by_role("button", name="Run now").first
             run.click()
             come(visit.page, "succeeded", scripts=scripts)
