@@ -207,15 +207,18 @@ def test_changes_of_which_few_are_looked_at_go_back_over_all_of_them(
     monkeypatch.setattr(history, "_LOOKED_AT", 9)
     dataset, items = made.make_dataset(store, alice.owner), [*World(store, alice.owner).items(20)]
     made.take(store, dataset, items, owner=alice.owner)
-    made.take(
-        store, dataset, [{**item, "price": 1} for item in items[:5]] + items[5:], owner=alice.owner
-    )
-    forward = walk(alice, f"{path_of(dataset)}/changes?kind=updated")
+    # The rows that were created last are looked at after many that were changed, and before some.
+    made.take(store, dataset, [{**item, "price": 1} for item in items], owner=alice.owner)
+    added: list[Mapping[str, Scalar]] = [{"sku": f"N{n}", "title": "x"} for n in range(3)]
+    made.take(store, dataset, [*items, *added], owner=alice.owner)
+    forward = walk(alice, f"{path_of(dataset)}/changes?kind=created")
     back = walk_back(alice, forward[-1])
+    assert len(forward) > 5
     assert links(back[-1])[0] is None
-    lines = [re.findall(r"rows/([-0-9a-f]+)", page) for page in (*forward, *back)]
-    assert len({row for page in lines[: len(forward)] for row in page}) == 5
-    assert len({row for page in lines[len(forward) :] for row in page}) == 5
+    for pages in (forward, back):
+        lines = [re.findall(r"rows/([-0-9a-f]+)", page) for page in pages]
+        assert len({row for page in lines for row in page}) == 23
+        assert max(len(page) for page in lines) <= 7
 
 
 def test_the_history_of_a_row_goes_back(
