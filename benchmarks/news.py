@@ -1,7 +1,8 @@
-"""Goals 59 and 60: what is new over 100 datasets that have had a million changes together.
+"""Goals 59 to 61: what is new over 100 datasets that have had a million changes together.
 
 python -m benchmarks.news [-n 30] [--changes 1000000] [--folder FOLDER]
 
+For goal 61 sixteen browsers load the first page all the while that another client asks for rows.
 Both pages are asked for as by a browser whose last visit was before the last Run of each dataset,
 a day of Runs ago, or before the first. Its store takes two minutes to make, and its copy on
 PostgreSQL as long; with --folder the store is kept.
@@ -18,15 +19,16 @@ from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Final
 
-from benchmarks.asking import HOST, PATIENCE, Client
+from benchmarks.asking import HOST, PATIENCE, Client, Times
 from benchmarks.databases import LEFT_OUT, POSTGRES, SQLITE, has_server
 from benchmarks.goals import Report
 from benchmarks.history import OWNER, build
 from benchmarks.pages import signed_in, weight
 from benchmarks.past import A_TENTH, HOUR, START
-from benchmarks.serve import served
+from benchmarks.serve import Api, served
 from benchmarks.stage import STORE, argument_parser
 from livedata.model import ids
 from livedata.model.ids import OwnerName
@@ -39,6 +41,8 @@ DATASETS: Final = 100
 """So many have the changes."""
 A_DAY: Final = 24
 PAGES: Final = ("/", "/changes")
+BROWSERS: Final = 16
+"""So many load a page at once for goal 61."""
 _COOKIE: Final = cookie_name(OwnerName(OWNER))
 
 
@@ -70,6 +74,35 @@ def measure(home: Path, changes: int, where: str, report: Report, n: int) -> Non
                     continue
                 report.figure(59, first, detail)
                 report.figure(60, kilobytes, detail)
+        if where == SQLITE:
+            report.figure(61, beside_browsers(api, looking, PAGES[0], n), "50 rows, of one owner")
+
+
+def beside_browsers(api: Api, browser: Client, page: str, n: int) -> float:
+    """The 99th percentile of the milliseconds in which the API answers while others load a page."""
+    over = Event()
+
+    def load() -> None:
+        # A connection of its own, as each browser has.
+        client = Client(browser.port, browser.headers)
+        while not over.is_set():
+            client.get(page)
+
+    threads = [Thread(target=load) for _ in range(BROWSERS)]
+    for thread in threads:
+        thread.start()
+    path = f"/v1/datasets/{next(iter(api.datasets.values()))}/rows?limit=50"
+    seconds = []
+    try:
+        for _ in range(20 * n):
+            began = time.perf_counter()
+            api.client.get(path)
+            seconds.append(time.perf_counter() - began)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    return Times([1000 * each for each in seconds]).p99
 
 
 def first_byte(client: Client, page: str, n: int) -> float:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks import history, spliced
 from benchmarks.asking import Asking, Client, Times, free_port, in_turn, serving
@@ -65,6 +66,16 @@ class Api:
         )
 
 
+def _every_dataset(client: Client) -> Iterator[Any]:
+    """The datasets that an owner has, newest first, which may be more than a page holds."""
+    path = "/v1/datasets?limit=100"
+    answer = client.json(path)
+    yield from answer["data"]
+    while answer.get("nextCursor"):
+        answer = client.json(f"{path}&cursor={answer['nextCursor']}")
+        yield from answer["data"]
+
+
 @contextmanager
 def served(home: Path) -> Iterator[Api]:
     """Serve the store of a home by ``livedata serve`` during the block."""
@@ -79,7 +90,7 @@ def served(home: Path) -> Iterator[Api]:
     command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
     # Without a worker: nothing but the requests should use the processor.
     with serving(command, port, home / "serve.log", env, "/healthz"):
-        listed = client.json("/v1/datasets")["data"]
+        listed = list(_every_dataset(client))
         datasets = {dataset["name"]: dataset["id"] for dataset in listed}
         (columns,) = (dataset["columns"] for dataset in listed if dataset["name"] == "history")
         fields = {column["name"]: column["id"] for column in columns}

@@ -110,7 +110,8 @@ def _finish(response: Response) -> Response:
     """Interface 4: the balance on every answer; and one line of the log for each."""
     caller: Caller | None = g.caller
     if caller is not None:
-        meet(request.environ, caller.owner)
+        # The pages are the only other part of the application that knows callers.
+        meet(request.environ, caller.owner, "programs" if request.blueprint == "v1" else "browsers")
     response.headers["X-Request-Id"] = g.request_id
     response.headers["X-Credits-Remaining"] = str(_balance(caller))
     # What opens something must not reach the log, nor may a newline.

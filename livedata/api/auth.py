@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 from livedata.api.responses import Unauthenticated
 from livedata.model import ids
@@ -22,6 +22,8 @@ MEET = "livedata.meet"
 COOKIE = "livedata"
 """The name of the cookie with the session of a browser that is signed in."""
 
+Who = Literal["programs", "browsers", "readers"]
+"""Those who ask for an owner, each with turns of their own."""
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
 _SHARE = re.compile(r"(/share/)[^/]+", re.IGNORECASE)
 # As long as a token is: it may stand where no address has one.
@@ -50,14 +52,15 @@ def without_secrets(text: str) -> str:
     return _TOKEN.sub("...", _SHARE.sub(r"\1...", _KEY.sub(f"{PREFIX}...", text)))
 
 
-def meet(environ: Mapping[str, Any], owner: OwnerName, *, is_reader: bool = False) -> None:
+def meet(environ: Mapping[str, Any], owner: OwnerName, who: Who = "programs") -> None:
     """Tell the server, if it asks, whose turn a request takes.
 
-    Who reads at an address has none of the turns of its owner: strangers may know the address.
+    Who reads at an address has none of the turns of its owner: strangers may know the address. Nor
+    have browsers: sixteen that load a page keep no program of their owner waiting.
     """
     told: Callable[[str], None] | None = environ.get(MEET)
     if told is not None:
-        told(f"readers of {owner}" if is_reader else f"owner {owner}")
+        told(f"{who} of {owner}")
 
 
 def balance_of(store: Store, header: str | None) -> int:

@@ -144,7 +144,7 @@ def _answer(context: AppContext, named: str, form: Form) -> Response:
     if dataset is None:
         raise NotFound(feeds.NO_FEED)
     head = feeds.head(store, DatasetId(dataset), request.args.get("token", ""))
-    meet(request.environ, head.owner, is_reader=True)
+    meet(request.environ, head.owner, "readers")
     tag, changed = entity_tag(_state(head)), ids.to_datetime(head.changed_at)
     # Feed readers ask every hour: what has not changed is not read from the store.
     if is_resource_modified(request.environ, tag, last_modified=changed):

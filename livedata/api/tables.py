@@ -289,5 +289,5 @@ def _question(form: str) -> Question:
 
 def _opened(token: str, reader: Reader) -> Scope:
     scope = shares.open_share(reader, token)
-    meet(request.environ, scope.owner, is_reader=True)
+    meet(request.environ, scope.owner, "readers")
     return scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
 from threading import Event
@@ -44,7 +44,7 @@ MOST_MESSAGES: Final = 100
 """So many messages of a trial are shown."""
 MOST_IN_DIGEST: Final = 1_000
 """So many changes of a dataset a program is given of a digest."""
-MOST_LINES: Final = 20
+MOST_LINES: Final = 5
 """So many changes of each are shown."""
 CHANNELS: Final = {
     "webhook": "a webhook: a POST to an address, signed",
@@ -88,7 +88,7 @@ def show(
             "damaged": listing.damaged,
         },
         status=status,
-        notices=[_shown(notice, listing) for notice in listing.notices],
+        notices=sorted((_shown(notice, listing) for notice in listing.notices), key=_is_well),
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
         form=form,
@@ -103,6 +103,11 @@ def show(
         request_id=sessions.make_token(),
         about=Subject(owner),
     )
+
+
+def _is_well(shown: Mapping[str, object]) -> bool:
+    """Whether what a notice tells arrives; those of which it does not stand first."""
+    return not (shown["endedAt"] or shown["problem"])
 
 
 def _shown(notice: Notice, listing: Listing) -> dict[str, object]:

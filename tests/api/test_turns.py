@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from waitress.adjustments import Adjustments
 
 from livedata.api import create_app
-from livedata.api.auth import MEET
+from livedata.api.auth import COOKIE, MEET
 from livedata.api.connection import Request, credential
 from livedata.api.turns import OF_ONE, THREADS, Acquaintances, RequestTask, Threads, Turns
-from livedata.services import shares
+from livedata.pages import add_pages
+from livedata.services import accounts, shares
 from livedata.services.notices import feeds
+from livedata.services.pages import sessions
 from livedata.store.database.store import Store
 from tests import attack, made
 from tests.api.serving import Serving
@@ -141,6 +143,25 @@ def test_those_who_read_feeds_of_an_owner_are_one_once_they_have_asked(store: St
         assert (wrong.status_code, known.who(shown)) == (404, None)
         right = app.test_client().get(address, environ_overrides={MEET: meet})
         assert (right.status_code, known.who(shown)) == (200, "readers of bob")
+
+
+def test_the_browsers_of_an_owner_take_no_turn_of_its_programs(store: Store) -> None:
+    app, known = create_app(store), Acquaintances()
+    add_pages(app)
+    made.meet_owner(store, "bob", 100)
+    key = accounts.create_key(store, "bob", "mine")["key"]
+    session = sessions.follow_link(store, sessions.make_link(store, "bob"))
+    assert session is not None
+    client = app.test_client()
+    client.set_cookie(COOKIE, session)
+    for path, headers, who in (
+        ("/v1/datasets", {"AUTHORIZATION": f"Bearer {key}"}, "programs of bob"),
+        ("/", {"COOKIE": f"{COOKIE}={session}"}, "browsers of bob"),
+    ):
+        shown = credential(path, "", headers)
+        meet = partial(known.meet, shown)
+        answer = client.get(path, headers=headers, environ_overrides={MEET: meet})
+        assert (answer.status_code, known.who(shown)) == (200, who)
 
 
 def test_those_who_read_a_shared_table_take_no_turn_of_its_owner(store: Store) -> None:

@@ -137,7 +137,9 @@ def test_what_no_history_has_is_refused_in_a_sentence(
 
 
 def test_an_empty_history_says_so(alice: Visitor, store: Store) -> None:
-    assert "No change matches." in alice.get(path_of(made.make_dataset(store, "alice")))
+    assert "Nothing was accepted yet, so nothing has changed." in alice.get(
+        path_of(made.make_dataset(store, "alice"))
+    )
 
 
 def test_a_feed_is_opened_and_ended(

@@ -68,6 +68,7 @@ def base_of(server: Serving) -> str:
     return f"http://127.0.0.1:{server.port}"
 
 
+@pytest.mark.timeout(400)  # some fifty pages, and axe takes a second for each
 def test_axe_finds_nothing_serious(
     browser: Browser, server: Serving, store: Store, scheme: Any
 ) -> None:

@@ -142,7 +142,7 @@ def test_it_says_before_that_the_key_of_this_session_signs_out_here(
     # That of a link is the session of another key.
     told = page.partition(f"/keys/{alice.key_id}/revoke")[2].partition("</form>")[0]
     assert "You are signed out here at once" in told
-    assert "of the links of livedata open" in page
+    assert "made for the links of livedata open" in page
     KeysPage(other).revoke(alice.key_id)
     assert alice.client.get("/keys").location == "/sign-in?next=/keys"
     opened = KeysPage(other)

@@ -149,7 +149,7 @@ def test_the_page_of_the_datasets_has_the_form(
     alice: Visitor, tables: dict[str, ids.DatasetId]
 ) -> None:
     page = alice.get("/")
-    assert '<form class="row" method="get" action="/search" role="search"' in page
+    assert '<form class="row find" method="get" action="/search" role="search"' in page
     assert tables
 
 
