@@ -142,8 +142,6 @@ class RunQueue:
             await asyncio.sleep(until_next(SWEEP))
 
 
-log = logging.getLogger("livedata.crawl")
-
 ALIVE = 1.0
 LEAVING = 3.0
 """The seconds in which a worker that ends takes leave of the store."""

@@ -25,7 +25,7 @@ from tests.site import Site
 pytestmark = pytest.mark.postgres
 
 HOUR = 3600.0
-WORKER = "from spiders.worker import main, run_queue; vars(run_queue).update({}); main.main()"
+WORKER = "from spiders.worker import main; vars(main).update({}); main.main()"
 
 
 @contextmanager
