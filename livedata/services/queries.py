@@ -7,7 +7,7 @@ have. Nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
@@ -17,8 +17,6 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
-from livedata.rules.conditions.clauses import Condition
-from livedata.services.conditions import newest_rows
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_report import RunReport, report
 from livedata.services.run_view import RunView, viewing
@@ -28,6 +26,9 @@ from livedata.store import rows as row_store
 from livedata.store import runs as run_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+
+if TYPE_CHECKING:
+    from livedata.rules.conditions.clauses import Condition
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -250,6 +251,9 @@ def recent_rows(
         if where is None:
             rows = row_store.recent(reader, dataset_id, fields, limit + 1, only)
         else:
+            # Imported late: every listing imports this module, and few ask by a condition.
+            from livedata.services.conditions import newest_rows
+
             rows = newest_rows(reader, dataset_id, fields, where, only, limit + 1)
     return rows[:limit], len(rows) > limit
 

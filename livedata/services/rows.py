@@ -6,7 +6,6 @@ see `livedata.model.row_name`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
@@ -142,6 +141,9 @@ def request_hash(wanted: RowEdit) -> bytes:
         "resetFieldIds": wanted.reset_field_ids,
     }
     body = {name: part for name, part in parts.items() if part is not None}
+    # Imported late: it loads all of OpenSSL, and who reads rows needs none of it.
+    import hashlib
+
     return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).digest()
 
 
