@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import anyio
 from mcp import Client
 from mcp.server.lowlevel import Server
+from msgspec.structs import replace
 
 from livedata.mcp.access import DatasetAccess
 from livedata.mcp.server import make_server
@@ -70,7 +71,8 @@ async def attempt(task: Task, world: World) -> Outcome:
 
 def server_of(world: World) -> Server[Any]:
     """All tools, over the store of a world."""
-    return make_server(DatasetAccess.of(world.store, "local", "UTC", []), (*READING, *WRITING))
+    access = replace(DatasetAccess.of(world.store, "local", "UTC", []), writes=True)
+    return make_server(access, (*READING, *WRITING))
 
 
 def evaluate() -> list[Outcome]:
