@@ -89,7 +89,7 @@ def show(dataset: str) -> AnyResponse:
         dataset=shown,
         body=body(table.lines, columns, request.path, named_by, drawn, request.args.get("edit")),
         **_columns(offered, chosen, drawn),
-        **_choosing(table.lines),
+        **_choosing(),
         named_by=named_by["id"] if named_by else "rowKey",
         **_story(raw, ends),
         **_files(shown, asked, _in_view(shown, offered, chosen)),
@@ -178,18 +178,14 @@ def _story(dataset: DatasetId, ends: Sequence[RunEnd]) -> dict[str, Any]:
     return {"strip": strip(ends), "stuck": stuck, "drawn": plot(of_table(ends))}
 
 
-def _choosing(lines: Sequence[Line]) -> dict[str, Any]:
+def _choosing() -> dict[str, Any]:
     """What leads to rows that are chosen to be edited, and whether they are chosen here."""
     edit = request.args.get("edit")
     if not edit:
         return {"edit": None, "choose": address(edit="rows")}
-    # A link, so that all rows of a page are chosen without a script.
-    named = "&".join(f"row={line.id}" for line in lines)
-    return {
-        "edit": edit,
-        "stop": address(edit=None),
-        "every": f"{request.path}/edits?{named}",
-    }
+    # By links, so that all rows of a page are chosen without a script.
+    every, none = address(edit="all"), address(edit="rows")
+    return {"edit": edit, "stop": address(edit=None), "every": every, "none": none}
 
 
 def _beside_names(
@@ -347,10 +343,10 @@ def body(
 ) -> Markup:
     """The rows of a table, named by a column or else by their keys; each has its page in `path`.
 
-    Where rows are chosen to `edit` them, each has a box.
+    Where rows are chosen to `edit` them, each has a box, which is checked if all are chosen.
     """
     places = [(column["id"], _begin(column)) for column in columns]
-    written = [_row(line, places, path, named_by, drawn, chosen=bool(edit)) for line in lines]
+    written = [_row(line, places, path, named_by, drawn, edit) for line in lines]
     return Markup("\n".join(written))  # noqa: S704  (escaped)
 
 
@@ -365,8 +361,7 @@ def _row(
     path: str,
     named_by: Column | None,
     drawn: DrawnColumn,
-    *,
-    chosen: bool,
+    edit: str | None,
 ) -> str:
     data, missing = line.data, line.missing
     marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
@@ -382,18 +377,19 @@ def _row(
     name = RowName(line.alias, line.key) if line.alias else line
     return (
         f"<tr{' class=gone' if line.presence == 'missing' else ''}>"
-        f'<th scope="row">{_box(line) if chosen else ""}'
-        f'<a href="{path}/rows/{line.id}">{named(name)}</a>'
+        f"{_box(line, edit) if edit else ''}"
+        f'<th scope="row"><a href="{path}/rows/{line.id}">{named(name)}</a>'
         f"{_of_name(line, named_by, marks)}</th>{cells}"
         f"<td>{line.status}</td><td>{moment(line.updated_at)}</td></tr>"
     )
 
 
-def _box(line: Line) -> str:
-    """What chooses a row; its form stands above the table."""
+def _box(line: Line, edit: str) -> str:
+    """The cell of what chooses a row; its form stands above the table."""
     told = f'<span class="unseen">Choose {escape(line.alias or str(line))}</span>'
-    box = f'<input type="checkbox" form="chosen" name="row" value="{line.id}">'
-    return f"<label>{box}{told}</label> "
+    checked = " checked" if edit == "all" else ""
+    box = f'<input type="checkbox" form="chosen" name="row" value="{line.id}"{checked}>'
+    return f'<td class="pick"><label>{box}{told}</label></td>'
 
 
 def _of_name(line: Line, named_by: Column | None, marks: Mapping[str, str]) -> str:

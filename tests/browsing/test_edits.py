@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import dataclass, field
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 from werkzeug.datastructures import MultiDict
 
 from livedata.model import ids
 from livedata.services import queries, rows
 from livedata.services.audit.check import check_store
 from tests import made
+from tests.api.serving import Serving
+from tests.browsing.chromium import looking
 from tests.browsing.test_table import path_of
 from tests.browsing.visitor import Visitor
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
     from werkzeug.test import TestResponse
 
     from livedata.model.row import Scalar
@@ -134,7 +141,7 @@ def test_edits_are_reset_together_and_come_back_by_undo(shop: Shop) -> None:
     assert shop.cells("title") == ["mine", "mine", "Mug"]
     asked = shop.ask("title", "reset")
     assert "2 of 3 rows would change" in re.sub("<[^>]+>", "", asked.text)
-    assert "follow the source already" in asked.text
+    assert "1 follows the source already" in re.sub("<[^>]+>", "", asked.text)
     saved = shop.confirm(asked)
     assert shop.cells("title") == ["Lamp", "Chair", "Mug"]
     assert shop.edited() == {}
@@ -225,12 +232,54 @@ def test_bob_edits_and_undoes_nothing_of_alice(shop: Shop, bob: Visitor) -> None
     assert shop.cells("price") == [7, 7, 7]
 
 
-def test_rows_are_chosen_in_the_table(shop: Shop) -> None:
+def test_rows_are_chosen_in_the_table_in_a_column_of_their_own(shop: Shop) -> None:
     page = shop.alice.get(path_of(shop.dataset))
     assert 'type="checkbox" form="chosen"' not in page
     (choose,) = re.findall(r'<a href="([^"]+)">Edit rows</a>', page)
     page = shop.alice.get(unescape(choose))
-    assert sorted(re.findall(r'form="chosen" name="row" value="([^"]+)"', page)) == sorted(shop.ids)
-    assert ">Choose Lamp (A1)</span></label>" in page
-    (every,) = re.findall(r'<a href="([^"]+)">Edit all 3 shown</a>', page)
-    assert "Edit 3 rows" in re.sub("<[^>]+>", "", shop.alice.get(unescape(every)))
+    boxes = r'<td class="pick"><label><input [^>]*name="row" value="([^"]+)"( checked)?>'
+    assert sorted(re.findall(boxes, page)) == [(row, "") for row in sorted(shop.ids)]
+    assert ">Choose Lamp (A1)</span></label></td><th scope=" in page
+    (every,) = re.findall(r'<a href="([^"]+)">Choose all 3 shown</a>', page)
+    page = shop.alice.get(unescape(every))
+    assert sorted(re.findall(boxes, page)) == [(row, " checked") for row in sorted(shop.ids)]
+    assert ">Choose none</a>" in page
+
+
+def test_what_the_chosen_rows_say_is_shown_before_anything_is_asked(shop: Shop) -> None:
+    shop.confirm(shop.ask("note", "set", "seen", shop.ids[:1]))
+    page = shop.alice.get(f"{shop.path}?row={shop.ids[0]}&row={shop.ids[1]}")
+    told = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", page.partition("<tbody>")[2]))
+    assert told.startswith(" Lamp A1 Lamp 10 yes seen Chair B2 Chair 25.5 no empty ")
+
+
+def test_an_edit_tells_of_each_row_what_stands_there_now_and_then(shop: Shop) -> None:
+    asked = shop.ask("price", "set", "10").text
+    rows = re.findall(r'data-label="now">(.*?)</td><td data-label="then">(.*?)</td>', asked)
+    said = [[re.sub("<[^>]+>", "", side) for side in sides] for sides in rows]
+    # Those that change come first.
+    assert said == [["25.5", "10"], ["empty", "10"], ["10", "as it is"]]
+    assert "1 says that already" in re.sub("<[^>]+>", "", asked)
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite
+def test_the_box_in_the_header_chooses_all_rows_that_are_shown(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with closing(made.make_store(tmp_path)) as store:
+        made.take(store, dataset := made.make_dataset(store))
+        with Serving(tmp_path) as server:
+            base = f"http://127.0.0.1:{server.port}"
+            with looking(browser, base, store) as visit:
+                page = visit.open(f"{path_of(dataset)}?edit=rows")
+                every = page.get_by_label("Choose all shown")
+                page.get_by_label("Choose Lamp").check()
+                expect(every).to_be_checked(indeterminate=True)
+                expect(page.get_by_role("button", name="Edit the chosen rows (1)")).to_be_visible()
+                every.check()
+                expect(page.get_by_label("Choose Mug")).to_be_checked()
+                page.get_by_label("Choose Mug").uncheck()
+                page.get_by_role("button", name="Edit the chosen rows (2)").click()
+                expect(page.get_by_role("heading", name="Edit 2 rows")).to_be_visible()
+    assert (visit.elsewhere, visit.complaints) == ([], [])

@@ -51,7 +51,9 @@ def test_each_page_is_among_these_and_another_links_to_it(
     here, linked = set(), set()
     for path in paths:
         here.add(endpoint := routes.match(path.partition("?")[0])[0])
-        links = re.findall(r'<a [^>]*href="(/[^"?#]*)', alice.get(path))
+        # The rows to be edited are chosen in a form.
+        leads = r'<(?:a [^>]*href|form [^>]*method="get" action)="(/[^"?#]*)'
+        links = re.findall(leads, alice.get(path))
         linked.update({routes.match(link)[0] for link in links} - {endpoint})
     pages = {
         rule.endpoint

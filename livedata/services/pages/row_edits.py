@@ -122,7 +122,8 @@ class ColumnEdit(Struct, frozen=True):
 class RowPlan(Struct, frozen=True):
     """A row of several: what its cell says now, and what it would say; if it changes, by an edit.
 
-    One that `resets` is given back to the source.
+    One that `resets` is given back to the source. `now` has what its cells say by their fields, as
+    long as no edit is asked for.
     """
 
     id: str
@@ -132,6 +133,7 @@ class RowPlan(Struct, frozen=True):
     after: Scalar
     changes: bool
     resets: bool = False
+    now: Mapping[str, Scalar] = {}
 
     def edit(self, field: str, request_id: str) -> RowEdit:
         """The edit of the row."""
@@ -161,7 +163,7 @@ def planned(
 ) -> list[RowPlan]:
     """What an edit would change in these rows; those that are gone from the dataset are left out.
 
-    Without an edit only the rows. Raises NotFound for a dataset that is not the owner's.
+    Without an edit only what they say now. Raises NotFound for a dataset that is not the owner's.
     """
     with db.reading() as reader:
         ref = datasets.ref(reader, owner, dataset)
@@ -181,7 +183,9 @@ def _current(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterat
 def _planned(row: CurrentRow, name: RowName, fields: Fields, asked: ColumnEdit | None) -> RowPlan:
     row_id, revision = ids.format_uuid(row.id), ids.format_uuid(row.revision_id)
     if asked is None:
-        return RowPlan(row_id, name, revision, None, None, changes=False)
+        # A row may be older than the last columns.
+        now = dict(zip(fields.ids, row.cells.values, strict=False))
+        return RowPlan(row_id, name, revision, None, None, changes=False, now=now)
     position = fields.positions[asked.column["id"]]
     before, source = row.cells.value(position), row.cells.source(position)
     # To pin a value that stands there already would write a revision that nobody sees.
