@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from itertools import groupby
-from typing import Final, get_args
+from typing import Final
 
 from flask import g, redirect, request
+from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -17,13 +19,57 @@ from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import Change, RevisionKind
 from livedata.pages.answers import page
+from livedata.pages.news import begin_of_day, day_of, local_time
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
+from livedata.services.moments import end_of_day
 from livedata.services.notices import feeds
-from livedata.services.pages.history import History, Narrowing, history
+from livedata.services.pages.history import History, Narrowing, history, written_between
 
-KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
+KINDS: Final[Mapping[RevisionKind, str]] = {
+    "baseline": "imported",
+    "created": "new",
+    "updated": "changed",
+    "missing": "gone",
+    "returned": "back",
+}
+"""What became of a row, by the kind of its change."""
+
+
+class Occasion(Struct, frozen=True):
+    """Changes that were written at once, by a Run or by hand, and what the clock showed."""
+
+    clock: str
+    changes: Sequence[Change]
+
+
+class ChangedDay(Struct, frozen=True):
+    """The changes of a day that a page shows, newest first; and of how many there are in all.
+
+    `count` is None where only some changes are asked for.
+    """
+
+    day: date
+    words: str
+    occasions: Sequence[Occasion]
+    count: int | None
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """What became of the rows that are shown, and of how many."""
+        shown = [KINDS[change["kind"]] for each in self.occasions for change in each.changes]
+        return Counter(shown)
+
+    @property
+    def shown(self) -> int:
+        """How many changes are shown."""
+        return sum(self.kinds.values())
+
+    @property
+    def before(self) -> date:
+        """The day before: a comparison begins at its end."""
+        return self.day - timedelta(days=1)
 
 
 @at_one_moment
@@ -38,7 +84,9 @@ def show(dataset: str) -> Response:
         data=lambda: {"data": told.changes},
         dataset=shown,
         told=told,
-        occasions=[list(changes) for _, changes in groupby(told.changes, _occasion)],
+        days=list(_days(raw, wanted, told, context().zone)),
+        chips=_chips(wanted, shown),
+        zone=context().zone,
         labels=labels(shown["columns"]),
         kinds=KINDS,
         given=request.args,
@@ -46,6 +94,57 @@ def show(dataset: str) -> Response:
         back=later(request.path, told),
         feed=_feed(raw, feeds.token(store, owner, raw)),
     )
+
+
+def _days(dataset: DatasetId, wanted: Narrowing, told: History, zone: str) -> Iterator[ChangedDay]:
+    """The changes of a page by their days, the newest first."""
+    narrowed = wanted.run or wanted.field or wanted.kind
+    today = day_of(ids.now(), zone)
+    days = [(day, list(each)) for day, each in groupby(told.changes, lambda at: _day_of(at, zone))]
+    for place, (day, changes) in enumerate(days):
+        count: int | None = len(changes)
+        if narrowed:
+            count = None
+        # Only the first and the last day of a page can go on beyond it.
+        elif (place == 0 and not told.is_first) or (place == len(days) - 1 and told.before):
+            begin, end = begin_of_day(day, zone), begin_of_day(day + timedelta(days=1), zone)
+            count = written_between(g.db, g.caller.owner, dataset, begin, end)
+        occasions = [
+            Occasion(_clock(of_it[0], zone), of_it)
+            for of_it in (list(each) for _, each in groupby(changes, _occasion))
+        ]
+        yield ChangedDay(day, _words(day, today), occasions, count)
+
+
+def _day_of(change: Change, zone: str) -> date:
+    return day_of(Micros(ids.parse_timestamp(change["createdAt"])), zone)
+
+
+def _clock(change: Change, zone: str) -> str:
+    """What a clock of the zone showed at a change."""
+    return f"{local_time(Micros(ids.parse_timestamp(change['createdAt'])), zone):%H:%M}"
+
+
+def _words(day: date, today: date) -> str:
+    """A day as a heading has it."""
+    near = {today: "Today, ", today - timedelta(days=1): "Yesterday, "}.get(day, "")
+    return f"{near}{day:%A} {day.day} {day:%B %Y}"
+
+
+def _chips(wanted: Narrowing, dataset: Dataset) -> list[tuple[str, str]]:
+    """What the changes are narrowed to, in words, each with the address of the page without it."""
+    given = request.args
+    called = labels(dataset["columns"])
+    told = {
+        "run": "of one Run" if wanted.run else "",
+        "kind": f"only {KINDS[wanted.kind]}" if wanted.kind else "",
+        "field": f"{called[wanted.field]} changed" if wanted.field else "",
+        "since": f"since {given['since'][:10]}" if wanted.since else "",
+        "until": f"until {given['until'][:10]}" if wanted.until else "",
+    }
+    return [
+        (words, address(**{name: None, "before": None})) for name, words in told.items() if words
+    ]
 
 
 def _feed(dataset: DatasetId, token: str | None) -> str | None:
@@ -78,9 +177,8 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
         run=None if run is None else RunId(_id_of_run(run)),
         field=field,
         kind=kind,
-        since=_day(given, "since", timedelta()),
-        # All of that day counts.
-        until=_day(given, "until", timedelta(days=1)),
+        since=_moment(given, "since"),
+        until=_moment(given, "until"),
         before=None if before is None else int(before),
     )
 
@@ -92,14 +190,17 @@ def _id_of_run(run: str) -> bytes:
         raise _wrong("run", "is no id of a Run") from error
 
 
-def _day(given: Mapping[str, str], name: str, later: timedelta) -> Micros | None:
+def _moment(given: Mapping[str, str], name: str) -> Micros | None:
+    """The begin of a day since which, or the end of a day until which changes are asked for."""
     day = given.get(name)
     if not day:
         return None
     try:
         if "T" in day:  # a moment, which another page leads to
             return Micros(ids.parse_timestamp(day))
-        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + later)
+        begin = begin_of_day(date.fromisoformat(day), context().zone)
+        # All of the last day counts.
+        return begin if name == "since" else end_of_day(day, context().zone)
     except (ValueError, OverflowError, Invalid) as error:
         raise _wrong(name, "is no day, such as 2026-01-31") from error
 

@@ -59,10 +59,15 @@ def visit_now(owner: OwnerName, now: Micros, zone: str) -> BrowserVisit:
     return BrowserVisit(since, now, is_first=since == first)
 
 
+def local_time(moment: Micros, zone: str) -> datetime:
+    """A moment as the calendar and the clock of a zone show it."""
+    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
+    return ids.to_datetime(moment).astimezone(local)
+
+
 def day_of(moment: Micros, zone: str) -> date:
     """The day of a moment in a zone."""
-    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
-    return ids.to_datetime(moment).astimezone(local).date()
+    return local_time(moment, zone).date()
 
 
 def begin_of_day(day: date, zone: str) -> Micros:

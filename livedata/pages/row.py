@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -80,6 +81,15 @@ class ShownCell(Struct, frozen=True):
         """Whether it is edited in a field of several lines: any other drops line ends."""
         return len(self.text) > LONG or "\n" in self.text or "\r" in self.text
 
+    @property
+    def is_quoted(self) -> bool:
+        """Whether its page says it in other words than those that stand beside it."""
+        if self.entry is None:
+            return False
+        value = self.value if self.override is None else self.override["value"]
+        said, text = self.entry["excerpt"], "" if value is None else words(value)
+        return not text.startswith(said) if self.entry["truncated"] else text != said
+
 
 class RefusedEdit(Struct, frozen=True):
     """What a person typed that was not saved, why, and what is to be said of single cells."""
@@ -98,6 +108,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
     shown = queries.dataset(store, owner, raw)
     wanted = replace(narrowing(request.args, shown), row=raw_row)
     told = history(store, owner, raw, wanted)
+    cells = _cells(detail, shown["columns"], refused)
     # What stands at the end of an earlier page changed later on.
     seen = detail["observedAt"] if wanted.before is None else None
     return page(
@@ -107,7 +118,8 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         dataset=shown,
         row=detail,
         name=_name(detail, rows.label_field(store, owner, raw)),
-        cells=_cells(detail, shown["columns"], refused),
+        cells=cells,
+        source=_source(cells),
         refused=refused,
         elsewhere=Subject(owner, shown["name"]),
         request_id=make_token(),
@@ -161,6 +173,13 @@ def _read(
                 if (observation["id"], entry["id"]) == (*reference.values(),):
                     return observation, entry
     return None, None
+
+
+def _source(cells: Sequence[ShownCell]) -> SourceObservation | None:
+    """The reading of a page that most cells are from, which is told once; None without any."""
+    sources = {each.observation["id"]: each.observation for each in cells if each.observation}
+    counted = Counter(each.observation["id"] for each in cells if each.observation)
+    return sources[counted.most_common(1)[0][0]] if counted else None
 
 
 def _told_of(columns: Sequence[Column], field: str | None) -> list[Column]:

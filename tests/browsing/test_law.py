@@ -16,6 +16,7 @@ from livedata.api import close_app, create_app
 from livedata.model import ids
 from livedata.model.row_name import name_of
 from livedata.pages import add_pages
+from livedata.pages.changes import KINDS
 from livedata.services import queries, retention
 from tests import made
 from tests.browsing.visitor import Visitor
@@ -150,11 +151,11 @@ def changes_of(page: str) -> list[dict[str, Any]]:
     """The changes as their page shows them: of each cell what stood there, and what does."""
     told = []
     for line in LexborHTMLParser(page).css("table tbody tr:not(.occasion)"):
-        number, kind, cells = line.css("td")
+        kind, cells, number = line.css("td:not(.when)")
         told.append(
             {
                 "sequence": number.text().strip(),
-                "kind": kind.text(),
+                "kind": kind.text().strip(),
                 "cells": {
                     part(cell, "bdi").text(): sides(cell)
                     for cell in cells.css("div:not(.mark)")
@@ -185,7 +186,7 @@ def change_by_api(change: Change, labels: dict[str, str]) -> dict[str, Any]:
         for field in change["changedFieldIds"]:
             stood = written(before[field]) if field in before else ""
             cells[labels[field]] = stood, written(change["data"][field])
-    return {"sequence": str(change["sequence"]), "kind": change["kind"], "cells": cells}
+    return {"sequence": str(change["sequence"]), "kind": KINDS[change["kind"]], "cells": cells}
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import accounts, datasets, queries
 from tests import made
 from tests.browsing.world import World
+from tests.services.research_table import ResearchTable
 
 if TYPE_CHECKING:
     from werkzeug.test import TestResponse
@@ -77,13 +78,30 @@ def lamp(store: Store, alice: Visitor) -> Lamp:
     return Lamp(store, alice)
 
 
-def test_each_cell_shows_the_text_that_was_read_and_where(alice: Visitor, lamp: Lamp) -> None:
+def test_the_page_is_named_once_and_quoted_where_it_says_a_cell_otherwise(
+    alice: Visitor, lamp: Lamp, store: Store
+) -> None:
     page = alice.get(lamp.path)
-    assert "<q><bdi>Lamp</bdi></q>" in page
-    assert f'href="{made.URL}"' in page
-    read = {each["observedAt"] for each in lamp.detail["observations"]}
-    places = re.findall(r'<td data-label="On">.*?</a>, <time datetime="([^"]+)"', page)
-    assert set(places) == read
+    assert page.count(f'href="{made.URL}"') == 1
+    (read,) = {each["observedAt"] for each in lamp.detail["observations"]}
+    assert re.findall(r'<p class="mark">Read <time datetime="([^"]+)"', page) == [read]
+    # What is shown as "yes" stands there as "True"; a title and a price stand there as they are.
+    assert re.findall(r"<q><bdi>(.*?)</bdi></q>", page) == ["True"]
+    # Under a hand edit the text of the source stands there already.
+    World(store, "alice").edit(lamp.dataset, "title", "mine")
+    assert re.findall(r"<q><bdi>(.*?)</bdi></q>", alice.get(lamp.path)) == ["True"]
+
+
+def test_a_cell_from_another_page_says_which(alice: Visitor, store: Store) -> None:
+    table = ResearchTable(store, alice.owner)
+    table.take({"Acme": {"City": "Bern"}})
+    table.take({"Acme": {"City": "Basel"}})
+    (row,) = queries.every_row(store, alice.owner, table.id)
+    path = f"/datasets/{ids.format_uuid(table.id)}/rows/{row['id']}"
+    detail = alice.as_json(path)["data"]
+    page = alice.get(path)
+    others = len({each["id"] for each in detail["observations"]}) - 1
+    assert (page.count('<span class="mark">on <a') > 0) == (others > 0)
 
 
 @pytest.mark.parametrize(

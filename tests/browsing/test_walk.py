@@ -93,7 +93,7 @@ def accept_what_is_held(page: Page) -> None:
     expect(page.get_by_role("heading", name="succeeded")).to_be_visible()
     page.get_by_role("link", name="see the changes").click()
     gone = page.get_by_role("row").filter(has_text="K038")
-    expect(gone.first).to_contain_text("missing")
+    expect(gone.first).to_contain_text("gone")
 
 
 def edit_against_somebody_else(page: Page) -> None:

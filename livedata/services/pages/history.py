@@ -89,6 +89,16 @@ def _ahead(
     return feed.ahead(reader, ref.id, window, ON_A_PAGE + 1, wanted.kind)
 
 
+def written_between(
+    db: Database, owner: OwnerName, dataset: DatasetId, begin: Micros, end: Micros
+) -> int:
+    """How many changes were written from a moment on, and before another one. Raises NotFound."""
+    with db.reading() as reader:
+        ref = datasets.ref(reader, owner, dataset)
+        first, last = (feed.last_before(reader, ref.id, moment) for moment in (begin, end))
+    return last - first
+
+
 def earlier_runs(
     db: Database,
     owner: OwnerName,
