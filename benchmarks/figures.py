@@ -201,12 +201,12 @@ def _written(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main(words: Sequence[str] | None = None, root: Path = ROOT) -> None:
     """Print every figure beside its bound, or the places of one; exit with 1 if one is broken."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.figures")
     parser.add_argument("--list", metavar="NAME", default="", help="The places of this figure.")
     listed = parser.parse_args(words).list
-    measured = [*figures(list(read_modules())), reading()]
+    measured = [*figures(list(read_modules(root)), root), reading()]
     named = [figure.name for figure in measured if figure.places]
     if listed:
         chosen = [figure for figure in measured if figure.name.startswith(listed)]

@@ -246,20 +246,22 @@ def test_the_house_keeps_one_meaning_for_a_name_and_arrows_that_run_one_way(
     assert list(places(ROOT)) == []
 
 
-@pytest.mark.slow
-def test_the_places_of_a_figure_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--list", "function, max"])
-    assert capsys.readouterr().out.startswith(("livedata/", "spiders/"))
-
-
-@pytest.mark.slow
-def test_a_figure_that_there_is_not_is_refused_with_those_that_have_places(
-    capsys: pytest.CaptureFixture[str],
+def test_the_places_of_a_figure_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    build(tmp_path, {"livedata/rules/counted.py": COUNTED})
+    main(["--list", "function, max"], tmp_path)
+    assert capsys.readouterr().out.startswith("livedata/rules/counted.py:11 long")
+
+
+def test_a_figure_that_there_is_not_is_refused_with_those_that_have_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(tmp_path, {"livedata/rules/counted.py": COUNTED})
     with pytest.raises(SystemExit) as ended:
-        main(["--list", "mood"])
+        main(["--list", "mood"], tmp_path)
     assert ended.value.code == 2
-    assert "there is no figure 'mood'; those with places are: files, " in capsys.readouterr().err
+    assert "there is no figure 'mood'; those with places are: " in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -163,6 +163,8 @@ def test_a_person_signs_out_in_one_window_and_saves_in_another(
 
 def assert_sound(page: Page, scripts: bool) -> None:
     """A page is no wider than its screen, and has an order, names and labels."""
+    # What it says can be read before its styles are there, and is as wide as it is long until then.
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.evaluate(OUTLINE) == []
     if scripts:
