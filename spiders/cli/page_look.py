@@ -207,16 +207,16 @@ def _revised(
         owner, declaration = task.owner or "", task.declaration
         # Before anything is read: a revision that comes meanwhile is not covered by this trial.
         version = queries.recipe_version(db, owner, dataset)
-        revising, suggestion = Revising(db, owner, dataset, settings, engine), None
+        revising, suggestion = Revising(db, owner, dataset, settings), None
         if declaration is None:
             declared = queries.source(db, owner, dataset)
             _say("It looks for the known rows on the page as it is now.")
-            mending = revising.mend(declared)
+            mending = revising.mend(engine, revising.known(declared))
             if isinstance(mending, NotMended):
                 return LookAnswer(error=mending.why)
             declaration, suggestion = {**declared, "source": mending.source}, mending.suggestion
         _say("It reads the whole list as a Run reads it.")
-        trial, changes = revising.try_out(declaration, _tell_page)
+        trial, changes = revising.try_out(engine, declaration, _tell_page)
     told = {**_told(trial), "version": version, "suggestion": suggestion}
     if changes is not None:
         shown = shown_changes(changes.changes, changes.fields, 0, MOST_CHANGES)

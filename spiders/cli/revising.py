@@ -49,26 +49,16 @@ class Revising:
     """A dataset of which another source is proposed and tried; all it asks of a store is read."""
 
     def __init__(
-        self,
-        db: Database,
-        owner: OwnerName,
-        dataset: DatasetId,
-        settings: Settings,
-        engine: CrawlEngine,
+        self, db: Database, owner: OwnerName, dataset: DatasetId, settings: Settings
     ) -> None:
-        self._db, self._owner, self._dataset = db, owner, dataset
-        self._settings, self._engine = settings, engine
+        self._db, self._owner, self._dataset, self._settings = db, owner, dataset, settings
         self._fetching = fetch_config(settings)
         self._pages = pages_before(db, dataset)
 
-    def mend(self, declared: Mapping[str, Any]) -> Mending | NotMended:
-        """A source that reads the known rows on the page as it is now, or why there is none.
-
-        Raises Invalid for a dataset that has no rows, or whose source is no list of selectors.
-        """
-        known = self._known(declared)
+    def mend(self, engine: CrawlEngine, known: Known) -> Mending | NotMended:
+        """A source that reads the known rows on the page as it is now, or why there is none."""
         url, render = known.recipe.url, known.recipe.render
-        harvest, page = self._engine.run(fetch_page(self._engine, url, render, self._fetching))
+        harvest, page = engine.run(fetch_page(engine, url, render, self._fetching))
         if page is None:
             problem = harvest.ending.problem
             return NotMended(unread(problem), problem, harvest.blocked)
@@ -81,7 +71,11 @@ class Revising:
             return NotMended(reason)
         return mending
 
-    def _known(self, declared: Mapping[str, Any]) -> Known:
+    def known(self, declared: Mapping[str, Any]) -> Known:
+        """What is to be looked for: the rows that the declared source of the dataset has read.
+
+        Raises Invalid for a dataset that has no rows, or whose source is no list of selectors.
+        """
         recipe = current_recipe(self._db, self._owner, self._dataset)
         rows = known_rows(self._db, self._dataset, recipe)
         if not rows:
@@ -93,7 +87,10 @@ class Revising:
         return Known.of_pages(recipe, declared["source"], rows, self._pages)
 
     def try_out(
-        self, declaration: Mapping[str, Any], on_page: Callable[[PageRead], None]
+        self,
+        engine: CrawlEngine,
+        declaration: Mapping[str, Any],
+        on_page: Callable[[PageRead], None],
     ) -> tuple[Trial, Forecast | None]:
         """Read the whole list by a declaration; what a Run would say, and what it would change.
 
@@ -104,7 +101,7 @@ class Revising:
             self._db, self._owner, self._dataset, declared, self._fetching.targets
         )
         job = CrawlJob(recipe, self._fetching, self._pages, on_page=on_page)
-        trial = self._engine.run(try_out(self._engine, job, recipe.max_pages))
+        trial = engine.run(try_out(engine, job, recipe.max_pages))
         return beside_rows(self._db, self._owner, self._dataset, self._settings, trial)
 
 

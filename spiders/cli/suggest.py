@@ -57,15 +57,16 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, force: bool) ->
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declared = queries.source(db, ctx.owner, dataset_id)
+        revising = Revising(db, ctx.owner, dataset_id, ctx.settings)
+        known = revising.known(declared)
         with crawl_engine() as engine:
-            revising = Revising(db, ctx.owner, dataset_id, ctx.settings, engine)
-            mending = revising.mend(declared)
+            mending = revising.mend(engine, known)
             if isinstance(mending, NotMended):
                 _refuse(ctx, mending)
                 end_process(4 if mending.blocked else 3, engine)
             declaration = {**declared, "source": mending.source}
             with show_pages(name, quiet=ctx.json) as on_page:
-                trial, changes = revising.try_out(declaration, on_page)
+                trial, changes = revising.try_out(engine, declaration, on_page)
     if mending.suggestion["replaced"]:
         write_new(output, _commented(declaration, mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)

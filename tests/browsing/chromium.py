@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from livedata.services.pages import sessions
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 MOST = {"/runs/ID": 14, "/new/ID": 3}
 """So many Runs and looks have a page that is unlike the others."""
+SERIOUS = frozenset({"serious", "critical"})
+# A page has the same markup in both schemes, and other colours.
+RULES: Mapping[str, Mapping[str, object]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -36,6 +40,17 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def serious_faults(page: Page, scheme: str = "light") -> list[str]:
+    """What axe finds that is serious, by rule and part of the page; in the dark, of its colours."""
+    options = {"resultTypes": ["violations"], **RULES[scheme]}
+    return [
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in Axe().run(page, options=options).response["violations"]
+        if violation["impact"] in SERIOUS
+        for node in violation["nodes"][:3]
+    ]
 
 
 @dataclass

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from livedata.model import ids
@@ -16,9 +15,9 @@ from livedata.services import queries
 from livedata.services.pages.report import report
 from tests.api.serving import Serving
 from tests.browsing import addresses
-from tests.browsing.chromium import looking
+from tests.browsing.chromium import looking, serious_faults
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, strained_store
-from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
+from tests.browsing.test_every_page import NARROW, OUTLINE, base_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -83,19 +82,14 @@ def test_paper_cuts_nothing_off_and_has_nothing_to_press(
 def test_axe_finds_nothing_serious_in_what_strains_the_pages(
     browser: Browser, server: Serving, store: Store
 ) -> None:
-    axe, violations = Axe(), []
+    faults = []
     with looking(browser, base_of(server), store, color_scheme="dark") as visit:
         for path in pages(store):
             if path.endswith(("/runs", "/changes")):
                 continue
             visit.open(path)
-            violations += [
-                f"{path}: {violation['id']}: {node['html'][:200]}"
-                for violation in axe.run(visit.page).response["violations"]
-                if violation["impact"] in SERIOUS
-                for node in violation["nodes"][:3]
-            ]
-    assert violations == []
+            faults += [f"{path}: {fault}" for fault in serious_faults(visit.page)]
+    assert faults == []
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -169,8 +163,7 @@ def test_a_report_opens_from_a_file_reads_well_and_asks_for_nothing(
         page.goto(file)
         faults += page.evaluate(OUTLINE)
         faults += [f"{width(page)} wide"] if width(page) > NARROW["width"] else []
-        violations = Axe().run(page).response["violations"]
-        faults += [f"{file}: {each['id']}" for each in violations if each["impact"] in SERIOUS]
+        faults += [f"{file}: {fault}" for fault in serious_faults(page, scheme)]
     page.close()
     assert (faults, said, asked) == ([], [], files)
 

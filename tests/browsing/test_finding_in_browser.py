@@ -6,13 +6,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from livedata.services import queries
 from tests.api.serving import Serving
-from tests.browsing.chromium import looking
-from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
+from tests.browsing.chromium import looking, serious_faults
+from tests.browsing.test_every_page import NARROW, OUTLINE, base_of
 from tests.browsing.test_keyboard import go, to
 from tests.browsing.world import World
 from tests.made import make_store
@@ -63,8 +62,7 @@ def test_what_is_found_is_read_by_all_in_order_and_on_a_narrow_screen(
     with looking(browser, base_of(server), store, **options) as visit:
         for path in views:
             page = visit.open(path)
-            violations = Axe().run(page).response["violations"]
-            faults += [f"{path}: {each}" for each in violations if each["impact"] in SERIOUS]
+            faults += [f"{path}: {fault}" for fault in serious_faults(page, scheme)]
             faults += [f"{path}: {fault}" for fault in page.evaluate(OUTLINE)]
             width = page.evaluate("document.documentElement.scrollWidth")
             faults += [f"{path}: {width}"] if width > NARROW["width"] else []

@@ -8,16 +8,15 @@ from html import escape, unescape
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from livedata.model import ids
 from livedata.services import accounts, queries
 from tests import made
 from tests.api.serving import Serving
-from tests.browsing.chromium import looking
+from tests.browsing.chromium import looking, serious_faults
 from tests.browsing.payloads import ALL
-from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS
+from tests.browsing.test_every_page import NARROW, OUTLINE
 from tests.browsing.test_settings import form_of
 from tests.browsing.visitor import Visitor
 
@@ -168,5 +167,4 @@ def assert_sound(page: Page, scripts: bool) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.evaluate(OUTLINE) == []
     if scripts:
-        found = Axe().run(page).response["violations"]
-        assert [each["id"] for each in found if each["impact"] in SERIOUS] == []
+        assert serious_faults(page) == []

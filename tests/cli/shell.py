@@ -40,9 +40,13 @@ class Shell:
 
     def raw(self, *args: str, stdin: str | None = None) -> Result:
         """Run a command, however it ends."""
-        return CliRunner().invoke(
+        before = _reactor()
+        result = CliRunner().invoke(
             cli, args, input=stdin, env=self.environ, prog_name="livedata", color=False
         )
+        # A reactor can be started once: all crawls of later tests would wait for ever.
+        assert _reactor() == before, f"{args} crawls: type it as a process of its own"
+        return result
 
     def out(self, *args: str) -> str:
         """What a command prints to stdout."""
@@ -99,6 +103,12 @@ class Shell:
         last = done.stderr.decode().splitlines()[-1]
         assert last.startswith("modules "), done.stderr
         return set(last.split()[1:])
+
+
+def _reactor() -> bool | None:
+    """Whether the reactor of this process runs; None if it has none yet."""
+    running: bool | None = getattr(sys.modules.get("twisted.internet.reactor"), "running", None)
+    return running
 
 
 def lines(text: str) -> Sequence[list[str]]:
