@@ -14,6 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
+from livedata.pages.markup.filters import said
 from livedata.pages.news import FIRST_DAYS, day_of
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
@@ -22,18 +23,31 @@ from livedata.services import queries
 from livedata.services.moments import RowDiff, TableDiff, diff
 from livedata.services.notices.gathering import KINDS
 from livedata.services.pages.history import last_ends
+from livedata.store.shown_runs import RunEnd
 
 LOOKED_AT: Final = 5_000
 """The rows of so many last changes are looked at."""
 ON_A_PAGE: Final = 100
 _OFFERED: Final = 30
 """So many of the last Runs are offered as moments."""
+_DAYS: Final = 14
+"""So many days before today are."""
+_SHOWN: Final = 40
+"""So many characters of a moment that is typed are."""
+
+
+class OfferedMoment(Struct, frozen=True):
+    """A moment that can be chosen: what the address says of it, and what a person does."""
+
+    value: str
+    called: str
 
 
 class Compared(Struct, frozen=True):
     """What became of the rows of a table, how many of each kind, and the lines of a page of them.
 
-    `lasting` is the address of the same two moments, which mean the same tomorrow.
+    `lasting` is the address of the same two moments, which mean the same tomorrow; None if those
+    of the page do already.
     """
 
     diff: TableDiff
@@ -41,7 +55,7 @@ class Compared(Struct, frozen=True):
     rows: Sequence[RowDiff]
     lines: Sequence[RowLine]
     longest: int
-    lasting: str
+    lasting: str | None
 
 
 @at_one_moment
@@ -57,6 +71,8 @@ def show(dataset: str) -> Response:
         refusal = sentences(error)
     else:
         compared = _compared(told, labels_by_name(shown), passed)
+    runs, days = _runs(raw, zone), _days(zone)
+    called = {each.value: each.called for each in (*runs, *days)}
     return page(
         "compare.html",
         data=lambda: _as_json(compared),
@@ -64,7 +80,11 @@ def show(dataset: str) -> Response:
         dataset=shown,
         given={"from": since, "to": until},
         compared=compared,
-        offered=_offered(raw),
+        runs=runs,
+        days=days,
+        called=called,
+        strange={each: _strange(each) for each in (since, until) if each and each not in called},
+        zone=zone,
         windows=_windows(zone),
         refusal=refusal,
         more=None if compared is None else _more(compared, passed),
@@ -84,13 +104,14 @@ def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compar
     kinds = [each.diff["kind"] for each in ordered]
     # By sequences, since "now" and a day of today mean something else tomorrow.
     ends = {"from": str(told.since.sequence), "to": str(told.until.sequence)}
+    moves = told.until.given == "now" or told.since.is_to_come or told.until.is_to_come
     return Compared(
         told,
         {kind: kinds.count(kind) for kind in KINDS},
         [each.diff for each in rows],
         lines,
         longest_text(lines),
-        address(**{**ends, "after": None}),
+        address(**{**ends, "after": None}) if moves else None,
     )
 
 
@@ -114,11 +135,37 @@ def _as_json(compared: Compared | None) -> Mapping[str, object]:
     }
 
 
-def _offered(dataset: DatasetId) -> list[str]:
-    """The moments at which the last Runs that were accepted left the table."""
+def _runs(dataset: DatasetId, zone: str) -> list[OfferedMoment]:
+    """The last Runs that were accepted, by when each left the table, and what it changed."""
     # Between two accepted Runs the source has changed nothing.
     (ends,) = last_ends(g.db, g.caller.owner, [dataset], _OFFERED)
-    return [end.at for end in ends if end.status == "succeeded"]
+    accepted = (end for end in ends if end.status == "succeeded")
+    return [OfferedMoment(end.run, _called(end, zone)) for end in accepted]
+
+
+def _called(end: RunEnd, zone: str) -> str:
+    changed = ", ".join(f"{number:,} {kind}" for kind, number in end.deltas.items() if number)
+    return f"{said(end.at, zone)} · accepted · {changed or 'nothing changed'}"
+
+
+def _days(zone: str) -> list[OfferedMoment]:
+    """The last days, of which each ends a moment."""
+    today = day_of(ids.now(), zone)
+    days = [today - timedelta(days=back) for back in range(1, _DAYS + 1)]
+    names = [f"{day:%a} {day.day} {day:%b}" for day in days]
+    names[0] = f"yesterday, {names[0]}"
+    return [OfferedMoment(*each) for each in zip(map(str, days), names, strict=True)]
+
+
+def _strange(when: str) -> str:
+    """What a moment is called that is none of those that are offered."""
+    if when.isascii() and when.isdigit():
+        return f"change {when[:_SHOWN]}"
+    try:
+        ids.raw_id(when)
+    except ValueError:
+        return when[:_SHOWN]
+    return "another Run"
 
 
 def _days_ago(days: int, zone: str) -> str:

@@ -24,18 +24,32 @@ from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
 from livedata.pages.answers import page, sentences
+from livedata.pages.markup.filters import said
 from livedata.pages.markup.plot import timeline
 from livedata.pages.paging import address, back_by, no_end, passed_over
+from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs
 from livedata.services.kept_output import ProposedChanges, would_change
 from livedata.services.kinds import choice as kinds
+from livedata.services.moments import RowDiff, changed_by
+from livedata.services.notices.gathering import KINDS
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
 from livedata.services.run_view import RunView, viewing
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
+OF_A_KIND: Final = 10
+"""So many rows that an accepted Run made, changed or found gone are shown of each."""
+
+
+class Changed(Struct, frozen=True):
+    """The first rows that an accepted Run changed, and how long a text may be in them."""
+
+    rows: Sequence[RowDiff]
+    lines: Sequence[RowLine]
+    longest: int
 
 
 class ShownCause(Struct, frozen=True):
@@ -52,11 +66,12 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         report, dataset, before = report_of(view), view.dataset, passed_over(request.args)
         about = Subject(view.owner, dataset["name"], report.run["id"])
         shown, kept, source = _shown(view, report, about, before), view.page, view.source
+    changed: Changed | None = shown["changed"]
     if shown["held"] is not None and before and not shown["held"].rows:
         raise no_end()
     return page(
         "run_page.html",
-        data=lambda: {"data": report.run, **shown},
+        data=lambda: {"data": report.run, **shown, "changed": changed.rows if changed else None},
         status=status,
         dataset=dataset,
         about=about,
@@ -67,8 +82,10 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         spans=timeline(shown["trace"]["steps"]),
         fact_meaning=fact_meaning,
         known_records=known_records,
+        when=said(report.run["queuedAt"], context().zone),
         why=report.why,
         read_so_far=read_so_far,
+        each_kind=OF_A_KIND,
         refusal=refusal,
         more=_more(report, shown["held"]),
         # Rows are what a source is looked for by; a plan has no selectors.
@@ -93,10 +110,21 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "page": explained.page,
         "pages": report.facts.get("pages", []),
         "held": would_change(view, before, ON_A_PAGE),
+        "changed": _changed(view),
         "research": told,
         "trace": diagnostics.timing(view),
         "progress": report.progress,
     }
+
+
+def _changed(view: RunView) -> Changed | None:
+    """The first rows of each kind that a Run changed; None if it was not accepted."""
+    if view.run["status"] != "succeeded":
+        return None
+    told = changed_by(view.reader, view.ref, view.id, view.run["rowDeltas"], OF_A_KIND)
+    told.sort(key=lambda each: KINDS.index(each.diff["kind"]))
+    lines = [row_line(each, labels_by_name(view.dataset)) for each in told]
+    return Changed([each.diff for each in told], lines, longest_text(lines))
 
 
 def _more(run: RunReport, held: ProposedChanges | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice, zip_longest
 from typing import Final, Literal, TypedDict
@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.errors import Detail, Invalid
-from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
-from livedata.model.row import Scalar
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
+from livedata.model.row import RevisionKind, Scalar
 from livedata.model.row_name import RowName, name_of
+from livedata.model.run import RowDeltas
 from livedata.store import datasets, feed, moments, runs, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -30,6 +31,11 @@ _TOGETHER: Final = 500
 """So many rows share the question for what research calls them."""
 _NEVER: Final = Micros(2**62)
 """Later than any moment that a clock shows."""
+_KINDS: Final[Mapping[str, Sequence[RevisionKind]]] = {
+    "new": ("created",),
+    "changed": ("updated", "returned"),
+    "gone": ("missing",),
+}
 DiffKind = Literal["new", "gone", "back", "changed"]
 
 
@@ -150,6 +156,23 @@ def diff(
             rows = moments.touched(reader, dataset.id, *ends, most)
         named = [*row_diffs(reader, dataset, *ends, rows)]
         return TableDiff(first, last, named, rows is None)
+
+
+def changed_by(
+    reader: Reader, dataset: DatasetRef, run: RunId, deltas: RowDeltas, most: int
+) -> list[NamedDiff]:
+    """What a Run that was accepted made of its rows: the first `most` new, changed and gone ones.
+
+    `deltas` is how many there are of each.
+    """
+    first, last = feed.of_run(reader, dataset.id, run)
+    rows = [
+        row
+        for kind, number in deltas.items()
+        if number
+        for row in moments.touched_by(reader, dataset.id, (first, last), _KINDS[kind], most)
+    ]
+    return [*row_diffs(reader, dataset, first - 1, last, rows)] if rows else []
 
 
 def row_diffs(

@@ -158,6 +158,23 @@ def touched(reader: Reader, dataset: DatasetId, first: int, last: int, most: int
     return {row for (row,) in stored}
 
 
+def touched_by(
+    reader: Reader, dataset: DatasetId, ends: tuple[int, int], kinds: Collection[str], most: int
+) -> list[RowId]:
+    """The first `most` rows with a revision of these kinds from the one sequence to the other."""
+    names, named = listed("kind", kinds)
+    stored = reader.rows(
+        "SELECT row_id FROM revisions WHERE dataset_id = :dataset AND sequence >= :first "  # noqa: S608  (our names)
+        f"AND sequence <= :last AND kind IN ({names}) ORDER BY sequence LIMIT :most",
+        dataset=dataset,
+        first=ends[0],
+        last=ends[1],
+        most=most,
+        **named,
+    )
+    return [row for (row,) in stored]
+
+
 def touched_of(reader: Reader, rows_of: Collection[RowId], first: int, last: int) -> set[RowId]:
     """Those of some rows with a revision after the first sequence, up to the last."""
     names, named = listed("row", rows_of)

@@ -19,7 +19,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.model.problem import Problem
-from livedata.model.run import Run
+from livedata.model.run import RowDeltas, Run
 from livedata.store import runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import FACTS, PROBLEM, STOP, unpacked
@@ -33,7 +33,7 @@ _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _EARLIER = """
 SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
     SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
-    r.new_rows + r.changed_rows + r.gone_rows, r.completed_at - r.started_at
+    r.new_rows, r.changed_rows, r.gone_rows, r.completed_at - r.started_at
 FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
 ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
 """
@@ -131,13 +131,15 @@ def progress_so_far(reader: Reader, run: RunId) -> Progress | None:
 class RunEnd(Struct, frozen=True):
     """How a Run ended, and when; while it is open, when it was queued.
 
-    `changes` is how many rows it made, changed or found gone, and `rows` how many there were after
-    it; None if it was not accepted. `seconds` is how long it took; None if it did not begin or end.
+    `deltas` is how many rows it made, changed and found gone, `changes` how many these are, and
+    `rows` how many there were after it; None if it was not accepted. `seconds` is how long it took;
+    None if it did not begin or end.
     """
 
     run: str
     status: RunStatus
     at: str
+    deltas: RowDeltas
     changes: int
     rows: int | None
     seconds: float | None
@@ -174,11 +176,12 @@ def earlier_runs(
     place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
     rows = reader.value(_ROWS_THEN, **place)
     ends = []
-    for run, status, ended, added, changes, took in reader.rows(_EARLIER, **place, limit=limit):
+    for run, status, ended, added, *changed, took in reader.rows(_EARLIER, **place, limit=limit):
         left = rows if status == "succeeded" else None
         seconds = None if took is None else took / 1_000_000
-        ends.append(
-            RunEnd(format_uuid(run), status, format_timestamp(ended), changes, left, seconds)
-        )
+        new, other, gone = changed
+        deltas: RowDeltas = {"new": new, "changed": other, "gone": gone}
+        told = (format_uuid(run), status, format_timestamp(ended), deltas, sum(changed))
+        ends.append(RunEnd(*told, left, seconds))
         rows -= added
     return ends

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
 
 from livedata.model import ids
+from livedata.model.harvest import StopReason
 from livedata.pages.compare import LOOKED_AT, ON_A_PAGE
 from livedata.services import queries
 from tests import made
@@ -69,7 +71,10 @@ def test_two_days_are_compared_at_their_ends(
     assert rows_of(alice.get(f"{path}?from={days[0]}&to={days[1]}")) == [("B2", "new")]
     assert rows_of(alice.get(f"{path}?from={days[0]}")) == [("B2", "new"), ("C3", "new")]
     assert len(rows_of(alice.get(path))) == 3
-    assert f"the end of {days[0]}" in alice.get(f"{path}?from={days[0]}")
+    told = alice.get(f"{path}?from={days[0]}")
+    named = f"{date.fromisoformat(days[0]):%a %-d %b}"
+    assert f"the end of <bdi>{named}</bdi>" in told
+    assert f'<option value="{days[0]}" selected>{named}</option>' in told
 
 
 def test_the_address_to_keep_means_the_same_after_more_changes(
@@ -98,8 +103,44 @@ def test_the_pages_of_a_dataset_and_of_a_run_lead_there(
     for page in (f"{path_of(shop)}/changes", f"{path_of(shop)}/runs", f"/runs/{first}"):
         assert f'<a href="{path}">Compare</a>' in alice.get(page)
     assert f'<a href="{path}?from={first}">compare with now</a>' in alice.get(f"/runs/{first}")
-    offered = re.findall(r'<option value="([^"]+)">', alice.get(path))
-    assert rows_of(alice.get(f"{path}?from={offered[-1]}&to={offered[0]}")) == SECOND
+
+
+def offered(page: str, name: str) -> dict[str, str]:
+    """What each moment of a select is called, and what the address says of it."""
+    select = page.partition(f'<select name="{name}">')[2].partition("</select>")[0]
+    return {called: value for value, called in re.findall(r'value="([^"]*)"[^>]*>([^<]*)', select)}
+
+
+def test_runs_are_chosen_by_when_and_how_they_ended_and_days_by_name(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    made.take(store, dataset, [LAMP, CHAIR], owner=alice.owner)
+    clock(3 * DAY)
+    made.take(store, dataset, [{**LAMP, "price": 12}, MUG], owner=alice.owner)
+    made.take(store, dataset, [], owner=alice.owner, ending=StopReason("page_failed", made.BROKEN))
+    alice.sign_in()
+    path = compare_of(dataset)
+    moments = offered(alice.get(path), "from")
+    runs = [called for called in moments if "accepted" in called]
+    assert re.fullmatch(r"today \d\d:\d\d · accepted · 1 new, 1 changed, 1 gone", runs[0])
+    assert re.fullmatch(r"\w{3} \d+ \w{3} \d\d:\d\d · accepted · 2 new", runs[1])
+    assert len(runs) == 2
+    assert [called for called in moments if called.startswith("yesterday, ")]
+    page = alice.get(f"{path}?from={moments[runs[1]]}&to={moments[runs[0]]}")
+    assert rows_of(page) == SECOND
+    assert f"<h2>From the Run of <bdi>{runs[1].partition(' · ')[0]}</bdi>" in page
+    assert page.count(f"selected>{runs[1]}</option>") == 1
+    assert "the address of this page means the same tomorrow" in page
+    assert next(iter(offered(page, "to"))) == "now"
+
+
+def test_a_moment_that_is_not_offered_stands_in_the_select_too(
+    alice: Visitor, shop: DatasetId
+) -> None:
+    page = alice.get(f"{compare_of(shop)}?from=2&to=2026-01-31T08:00:00Z", 422)
+    assert '<option value="2" selected>change 2</option>' in page
+    assert '<option value="2026-01-31T08:00:00Z" selected>' in page
 
 
 def test_many_rows_are_paged_and_as_json_each_is_there_once(alice: Visitor, store: Store) -> None:

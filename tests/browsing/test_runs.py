@@ -15,6 +15,7 @@ from livedata.model.harvest import StopReason
 from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.pages.report import write
+from livedata.pages.run import OF_A_KIND
 from livedata.services import attempts, explanation, queries, retention
 from livedata.services.pages.report import report
 from livedata.services.research import recording
@@ -22,6 +23,7 @@ from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.shown_runs import Progress
 from tests import made
 from tests.browsing.addresses import OF_A_DATASET
+from tests.browsing.test_news import rows_of
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
 from tests.made import forget_would
@@ -110,7 +112,7 @@ def test_a_held_run_says_what_it_would_change_and_never_zeros(
 ) -> None:
     zeros, told = "0 new, 0 changed, 0 gone", "0 new, 1 changed, 37 gone"
     held = plain(alice.get(runs.by_end["held"]))
-    assert f"<dt>Rows</dt><dd>{told} if it is accepted</dd>" in held
+    assert f"<b>{told}</b> if it is accepted" in held
     assert zeros not in held
     counts = r'data-label="(?:New|Changed|Gone)">([^<]*)</td>'
     (line,) = [line for line in plain(alice.get(runs.path)).split("<tr>") if "held</span>" in line]
@@ -120,7 +122,7 @@ def test_a_held_run_says_what_it_would_change_and_never_zeros(
     with store.writing() as writer:
         writer.execute("DELETE FROM held_outputs")
     gone = plain(alice.get(runs.by_end["held"]))
-    assert f"<dt>Rows</dt><dd>{told} if it had been accepted</dd>" in gone
+    assert f"{told} if it had been accepted" in gone
 
 
 def test_a_run_in_progress_says_what_it_has_read_and_no_zeros(alice: Visitor, store: Store) -> None:
@@ -157,6 +159,62 @@ def test_causes_come_in_their_order_and_a_check_says_whether_it_passed(
         "passed" if check["passed"] else "failed" for check in answer["data"]["checks"]
     ]
     assert ("failed" in passed) == (end == "failed")
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("end", ["held", "failed", "blocked"])
+def test_a_run_that_was_not_accepted_gives_each_reason_once(
+    alice: Visitor, runs: Runs, end: str
+) -> None:
+    page, answer = alice.get(runs.by_end[end]), alice.as_json(runs.by_end[end])
+    error = answer["data"]["error"]
+    for said in (error, *(cause["message"] for cause in answer["causes"])):
+        assert page.count(str(escape(said))) == 1, said
+    told = page.partition('aria-label="Decision"')[2].partition("</section>")[0]
+    assert str(escape(answer["causes"][0]["message"])) in told
+    assert "The same at a shell" in told
+
+
+def test_an_accepted_run_says_which_rows_it_changed_and_how(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = [*World(store, alice.owner).items(30)]
+    made.take(store, dataset, items, owner=alice.owner)
+    later = [{**items[0], "price": 99}, *items[1:28], {**items[0], "sku": "NEW"}]
+    run = f"/runs/{made.take(store, dataset, later, owner=alice.owner)}"
+    page = alice.get(run)
+    assert rows_of(page) == [
+        ("NEW", "new"),
+        ("K000", "changed"),
+        ("K028", "gone"),
+        ("K029", "gone"),
+    ]
+    assert re.search(r"<bdi>price</bdi>: <del>.*?</del> → <ins>.*?99.*?</ins>", page)
+    assert f'/changes?run={run.removeprefix("/runs/")}">see the changes</a>' in page
+    told = alice.as_json(run)["changed"]
+    assert [(each["row"], each["kind"]) for each in told] == rows_of(page)
+    # Of many the first of each kind; of a Run that changed nothing that it did not.
+    first = queries.runs(store, alice.owner, dataset, 9)[-1]["id"]
+    page = alice.get(f"/runs/{first}")
+    assert [kind for _, kind in rows_of(page)] == ["new"] * OF_A_KIND
+    assert "Of each kind the first 10." in page
+    same = made.take(store, dataset, later, owner=alice.owner)
+    assert "Nothing: each row is as it was." in alice.get(f"/runs/{same}")
+
+
+@pytest.mark.one_database
+def test_pages_and_steps_are_folded_where_all_is_well(alice: Visitor, runs: Runs) -> None:
+    folded = r"<h2>(Pages|Steps|Checks)</h2>\s*<details>"
+    assert set(re.findall(folded, alice.get(runs.by_end["succeeded"]))) >= {"Steps", "Checks"}
+    assert re.findall(folded, alice.get(runs.by_end["failed"])) == []
+
+
+@pytest.mark.one_database
+def test_a_run_is_called_by_its_day_and_never_by_its_id(alice: Visitor, runs: Runs) -> None:
+    for path in runs.by_end.values():
+        title = alice.get(path).partition("<title>")[2].partition("</title>")[0]
+        assert re.search(r": Run of today \d\d:\d\d · livedata$", title)
+    listed = re.sub("<[^>]+>", "", alice.get(runs.path))
+    assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}", listed)
 
 
 @pytest.mark.one_database
@@ -390,13 +448,13 @@ def test_a_held_run_without_recorded_figures_has_no_zeros(
 ) -> None:
     forget_would(store, runs.by_end["held"].rpartition("/")[2])
     held, listed = plain(alice.get(runs.by_end["held"])), plain(alice.get(runs.path))
-    assert "<dt>Rows</dt><dd>0 new, 1 changed, 37 gone if it is accepted</dd>" in held
+    assert "<b>0 new, 1 changed, 37 gone</b> if it is accepted" in held
     (line,) = [line for line in listed.split("<tr>") if "held</span>" in line]
     assert re.findall(r'data-label="(?:New|Changed|Gone)">([^<]*)</td>', line) == ["?", "?", "?"]
     assert "With a question mark: of a held Run it was not recorded." in listed
     with store.writing() as writer:
         writer.execute("DELETE FROM held_outputs")
-    assert "<dt>Rows</dt><dd>not recorded</dd>" in plain(alice.get(runs.by_end["held"]))
+    assert "What it would change was not recorded." in alice.get(runs.by_end["held"])
 
 
 def test_what_is_not_known_of_an_old_run_is_told(

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache, partial
 from html import escape
 from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from livedata.model import ids
 from livedata.model.dataset import Dataset
+from livedata.model.ids import Micros
 from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.declaration.cron import in_words
@@ -40,6 +43,8 @@ _YES, _NO = (
 )
 _UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
 """A unit, its seconds, and from how many seconds on it is told."""
+_DAYS: Final = {0: "today", 1: "yesterday"}
+"""How many days ago a day is -> what it is called."""
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _PART: Final = re.compile(r"\w+|\s+")
 _OF_A_TEXT: Final = 20_000
@@ -110,6 +115,23 @@ def moment(timestamp: str | None) -> str:
         return '<span class="none">none</span>'
     exact = escape(timestamp)
     return f'<time datetime="{exact}" title="{exact}">{exact[:10]} {exact[11:16]} UTC</time>'
+
+
+def said(timestamp: str, zone: str) -> str:
+    """A moment as a clock of a zone says it, such as "today 14:05": where no markup may stand."""
+    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
+    then, now = (
+        ids.to_datetime(Micros(each)).astimezone(local)
+        for each in (ids.parse_timestamp(timestamp), ids.now())
+    )
+    days = (now.date() - then.date()).days
+    if days in _DAYS:
+        return f"{_DAYS[days]} {then:%H:%M}"
+    return f"{then:%a} {then.day} {then:%b %H:%M}" if then.year == now.year else _dated(then)
+
+
+def _dated(then: datetime) -> str:
+    return f"{then.day} {then:%b %Y %H:%M}"
 
 
 def ago(timestamp: str | None) -> str:
