@@ -71,7 +71,8 @@ class TableFilter(Struct, frozen=True):
     """The clauses in the address of a table, and what its form says.
 
     `states` is what the clauses mean; `wrong` says what is wrong with one of them, which is
-    `amiss`. `leads_to` is the address that the form leads to, with the clause that it adds.
+    `amiss`. `leads_to` is the address that the form leads to, with the clause that it adds, which
+    is `added`.
     """
 
     columns: Sequence[Column]
@@ -81,6 +82,7 @@ class TableFilter(Struct, frozen=True):
     amiss: str = ""
     typed: TypedClause = TypedClause()
     leads_to: str = ""
+    added: str = ""
 
     @classmethod
     def of(cls, given: MultiDict[str, str], columns: Sequence[Column]) -> TableFilter:
@@ -104,7 +106,8 @@ class TableFilter(Struct, frozen=True):
         clause, wrong = ("", _NO_COLUMN) if asks_values else _added(texts, typed, columns)
         said = TypedClause(typed.column, typed.operator, typed.value, wrong)
         to = "" if wrong else address(**_SENT, where=[*dict.fromkeys([*texts, clause])], **NO_PLACE)
-        return cls(columns, texts, states, typed=said, leads_to=to)
+        added = "" if wrong else clause
+        return cls(columns, texts, states, typed=said, leads_to=to, added=added)
 
     @property
     def options(self) -> list[str]:

@@ -14,12 +14,13 @@ from livedata.api.tables import CHANGE_FORMS, ROW_FORMS
 from livedata.hints import Subject
 from livedata.model import ids
 from livedata.model.account import Share
+from livedata.model.dataset import Column
 from livedata.model.errors import Conflict, Invalid, NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.pages.answers import page, sentences
+from livedata.pages.filter import TableFilter
 from livedata.pages.typed import WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
-from livedata.rules.conditions.parsing import example_clause
 from livedata.services import queries, shares
 from livedata.services.pages import sessions
 from livedata.services.pages.row_edits import as_sent
@@ -27,27 +28,46 @@ from livedata.services.pages.row_edits import as_sent
 _MADE_BEFORE = (
     "This address was made already, and it is not shown again: revoke it, and make another one."
 )
+_NO_COLUMN = "Choose one column at least."
 
 
 class ShareForm(Struct, frozen=True):
-    """What a form, or the address of a page that begins one, says of a share, as it is typed."""
+    """What a form, or the address of a page that begins one, says of a share, as it is typed.
+
+    `asked` has its clauses, and the one that the fields of the form add to them.
+    """
 
     columns: Sequence[str]
-    where: str
+    asked: TableFilter
     label: str
 
     @classmethod
-    def of(cls, given: MultiDict[str, str]) -> ShareForm:
-        """The form that came, or an empty one with what an address says."""
+    def of(cls, given: MultiDict[str, str], known: Sequence[Column]) -> ShareForm:
+        """The form that came, or one with what an address says: all columns if it names none."""
         named = (part.strip() for text in given.getlist("columns") for part in text.split(","))
-        where = "\n".join(as_sent(clause) for clause in given.getlist("where"))
+        columns = list(dict.fromkeys(filter(None, map(as_sent, named))))
+        # A form always says of columns that it has them, also if none of them is ticked.
+        if "columns" not in given:
+            columns = [column["name"] for column in known]
         label = as_sent(given.get("label", "")).replace("\n", " ").strip()
-        return cls(list(dict.fromkeys(filter(None, map(as_sent, named)))), where, label)
+        return cls(columns, TableFilter.of(_clauses(given), known), label)
 
     @property
     def clauses(self) -> list[str]:
         """What holds for each row that is shared."""
-        return [line.strip() for line in self.where.splitlines() if line.strip()]
+        return [*dict.fromkeys([*self.asked.texts, *filter(None, [self.asked.added])])]
+
+    def with_added(self, known: Sequence[Column]) -> ShareForm:
+        """The same with the clause that its fields add among the others."""
+        where = MultiDict([("where", clause) for clause in self.clauses])
+        return ShareForm(self.columns, TableFilter.of(where, known), self.label)
+
+
+def _clauses(given: MultiDict[str, str]) -> MultiDict[str, str]:
+    """What a form says of its clauses: one in each line, and what was typed into the fields."""
+    lines = (line for text in given.getlist("where") for line in as_sent(text).splitlines())
+    fields = ((name, as_sent(given.get(name, ""))) for name in ("filter", "operator", "value"))
+    return MultiDict([*(("where", line) for line in lines), *fields])
 
 
 @at_one_moment
@@ -63,7 +83,7 @@ def show(
     shown = queries.dataset(g.db, owner, raw)
     listed = shares.list_shares(g.db, owner, raw)
     names = [column["name"] for column in shown["columns"]]
-    form = form or ShareForm.of(request.args)
+    form = form or ShareForm.of(request.args, shown["columns"])
     return page(
         "shares.html",
         data=lambda: {"data": listed},
@@ -72,11 +92,11 @@ def show(
         open_shares=[share for share in listed if not share["revoked"]],
         revoked=[share for share in listed if share["revoked"]],
         form=form,
+        asked=form.asked,
         strange=[name for name in form.columns if name not in names],
         refused=refused,
         made=made,
         forms=(*ROW_FORMS, *CHANGE_FORMS),
-        example=example_clause(shown["columns"]),
         request_id=sessions.make_token(),
         reached=bool(context().public_url),
         about=Subject(owner, shown["name"]),
@@ -84,14 +104,23 @@ def show(
 
 
 def add(dataset: str) -> Response:
-    """Make the address of a form, which is shown in this answer alone."""
-    raw, owner, form = DatasetId(identified(dataset)), g.caller.owner, ShareForm.of(request.form)
+    """Make the address of a form, which is shown in this answer alone; or add a clause to it."""
+    raw, owner = DatasetId(identified(dataset)), g.caller.owner
+    known = queries.dataset(context().store, owner, raw)["columns"]
+    form = ShareForm.of(request.form, known)
+    wrong = {"where": form.asked.typed.wrong, "columns": "" if form.columns else _NO_COLUMN}
+    if any(wrong.values()):
+        return show(dataset, form, RefusedForm("share", {}, WRONG, wrong), status=422)
+    if "add" in request.form and not form.asked.wrong:
+        return show(dataset, form.with_added(known))
+    # All columns are those to come too.
+    columns = [] if {each["name"] for each in known} == {*form.columns} else form.columns
     said = (*form.columns, "where", *form.clauses, form.label)
     # With all that is typed: who goes back and types something else makes another address.
     secret = sessions.secret_of(g.visit, request_id_of(request.form), dataset, *said)
     try:
         share, token = shares.add(
-            *(context().store, owner, raw, form.columns, form.clauses, form.label or None),
+            *(context().store, owner, raw, columns, form.clauses, form.label or None),
             secret=secret,
         )
     except Invalid as error:

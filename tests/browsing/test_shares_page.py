@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.model import ids
-from livedata.services import shares
+from livedata.services import queries, shares
 from livedata.services.pages import sessions
 from tests import made
 from tests.browsing.payloads import ALL
@@ -102,11 +102,54 @@ def test_a_form_makes_what_the_command_makes(app: Flask, store: Store, tmp_path:
     assert by_page == by_command
 
 
+def ticked(page: str) -> list[str]:
+    """The clauses of the form, in words."""
+    return re.findall(r'name="where" value="[^"]+" checked> <bdi>([^<]*)', page)
+
+
+def test_all_columns_are_ticked_at_first_and_mean_those_to_come_too(
+    alice: Visitor, store: Store, dataset: DatasetId
+) -> None:
+    opened = SharesPage(alice, dataset)
+    columns = re.findall(r'name="columns" value="(\w+)" checked', opened.page)
+    assert columns == [each["name"] for each in queries.dataset(store, "alice", dataset)["columns"]]
+    opened.make(columns=["", *columns], label="all")
+    opened.make(columns=["", *columns[1:]], label="some")
+    assert [share["columns"] for share in listed(store, dataset)] == [None, columns[1:]]
+    page = opened.make(422, columns=[""])
+    assert "Choose one column at least." in beside(page, "columns")
+    assert not re.search(r'name="columns" value="\w+" checked', page)
+    assert len(listed(store, dataset)) == 2
+
+
+def test_clauses_are_added_by_fields_and_taken_away_by_their_boxes(
+    alice: Visitor, store: Store, dataset: DatasetId
+) -> None:
+    opened = SharesPage(alice, dataset)
+    price = next(
+        each["id"]
+        for each in queries.dataset(store, "alice", dataset)["columns"]
+        if each["name"] == "price"
+    )
+    row: dict[str, Any] = {"filter": price, "operator": "<", "value": "20"}
+    page = opened.make(**row, add="clause", label="Ada", where=["title is not empty", ""])
+    assert ticked(page) == ["title is not empty", "price is below 20"]
+    assert 'name="label" value="Ada"' in page
+    assert listed(store, dataset) == []
+    # What stands in the fields counts too if nobody has pressed "Add", once.
+    opened.make(**row, where=["price < 20", "title is not empty"])
+    assert listed(store, dataset)[0]["where"] == ["price < 20", "title is not empty"]
+    page = opened.make(422, filter=price, operator="<", value="cheap", where="title is not empty")
+    assert "is no number" in beside(page, "where")
+    assert ticked(page) == ["title is not empty"]
+    assert 'name="value" value="cheap"' in page
+
+
 def test_an_address_begins_the_form(alice: Visitor, dataset: DatasetId) -> None:
     path = SharesPage(alice, dataset).path
     page = alice.get(f"{path}?columns=title,price&where=price+%3C+20&label=Ada")
     assert re.findall(r'name="columns" value="(\w+)" checked', page) == ["title", "price"]
-    assert ">\nprice &lt; 20</textarea>" in page
+    assert ticked(page) == ["price is below 20"]
     assert 'name="label" value="Ada"' in page
     # What is no column is not left out unsaid: more would be shared than was meant.
     assert "no column of this table" in alice.get(f"{path}?columns=cost")
