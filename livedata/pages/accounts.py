@@ -13,18 +13,18 @@ from livedata.model import ids
 from livedata.model.errors import Conflict, Invalid
 from livedata.model.ids import Micros
 from livedata.pages.answers import page, sentences, wants_json
-from livedata.pages.markup.plot import plot
-from livedata.pages.paging import address, passed_over
+from livedata.pages.markup.plot import bars
+from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.typed import WRONG, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import accounts, queries
 from livedata.services.pages import sessions
-from livedata.services.pages.history import Point, of_days
+from livedata.services.pages.history import of_charges, of_days
 from livedata.services.pages.row_edits import as_sent
 from livedata.services.research.days import last_days, of_owner
 
-ON_A_PAGE: Final = 100
-"""So many entries of the ledger are on a page."""
+ON_A_PAGE: Final = 30
+"""So many entries of the ledger are on a page, which is no long way on a phone."""
 _MADE_BEFORE: Final = (
     "This key was made already, and it is not shown again: revoke it, and make another one."
 )
@@ -38,8 +38,6 @@ def show_usage() -> Response:
     today = of_owner(store, owner, settings)
     ledger, passed = usage["ledger"], passed_over(request.args)
     by_dataset = accounts.by_dataset(store, owner, ledger)
-    # The ledger is newest first.
-    balances = [Point(each["createdAt"], each["balanceAfter"]) for each in ledger[::-1]]
     # A program gets all of it at once, as from the API.
     is_long = len(ledger) > passed + ON_A_PAGE and not wants_json()
     return page(
@@ -55,10 +53,12 @@ def show_usage() -> Response:
         by_dataset=by_dataset,
         names={each.dataset_id: each.name for each in by_dataset},
         more=address(after=str(passed + ON_A_PAGE)) if is_long else None,
+        back=back_by(ON_A_PAGE),
         days=days,
         today=today if today.tokens or settings.has_day else None,
-        balance=plot(balances),
-        tokens=plot(of_days(days)),
+        passed=passed,
+        charges=bars(of_charges(ledger)),
+        tokens=bars(of_days(days)),
     )
 
 

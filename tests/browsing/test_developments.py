@@ -33,7 +33,7 @@ from tests import made
 from tests.browsing.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from livedata.model.row import Scalar
     from livedata.store.database.store import Store
@@ -128,7 +128,7 @@ def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Sto
         (1, 9, 1, 0.25),
         (2, 5, 2, 0.5),
     ]
-    assert [point.value for point in of_days(before)] == [7, 0, 10]
+    assert [point.value for point in of_days(before)][-4:] == [7, 0, 10, 0]
 
 
 def add_call(store: Store, run: ids.RunId, took: CallUsage, place: Micros) -> None:
@@ -157,12 +157,24 @@ def test_a_value_stays_until_the_next_one_and_a_gap_parts_the_line() -> None:
     assert f'<path d="{begun} M356 60 H472 V8"' in str(drawn)
 
 
-def test_the_credits_are_drawn_from_the_first_to_the_last(store: Store, alice: Visitor) -> None:
+def test_the_credits_of_each_day_are_drawn_from_zero(
+    store: Store, alice: Visitor, clock: Callable[[int], None]
+) -> None:
+    assert 'class="plot bars"' not in alice.get("/usage")
     dataset = made.make_dataset(store, alice.owner)
-    for _ in range(3):
-        made.take(store, dataset, owner=alice.owner)
-    drawn = 'aria-label="From 1000 to 997; the lowest is 997, the highest 1000."'
-    assert drawn in alice.get("/usage")
+    days = []
+    for after, number in ((0, 3), (2, 1)):
+        clock(after * DAY // 1_000_000)
+        days.append(ids.format_timestamp(ids.now())[:10])
+        for _ in range(number):
+            made.take(store, dataset, owner=alice.owner)
+    alice.sign_in()
+    page = alice.get("/usage")
+    assert "; the most is 3." in page
+    assert re.findall(r'class="(?:high|low)"><data value="(\d+)"', page) == ["3", "0"]
+    heights = re.findall(r'height="([0-9.]+)"><title>([^<]*)</title>', page)
+    assert [told for _, told in heights] == [f"{days[0]}: 3", f"{days[1]}: 1"]
+    assert float(heights[0][0]) == pytest.approx(3 * float(heights[1][0]), rel=0.01)
 
 
 def test_what_never_changed_is_not_drawn(store: Store, alice: Visitor) -> None:

@@ -58,6 +58,33 @@ def plot(points: Sequence[Point]) -> Markup | None:
     )
 
 
+def bars(days: Sequence[Point]) -> Markup | None:
+    """A number of each day as a bar over 0, the oldest day first; None if all of them are 0."""
+    most = max((day.value or 0 for day in days), default=0)
+    if not most:
+        return None
+    room, whole = _PLOT.width / len(days), _PLOT.height - _PLOT.edge
+    drawn = "".join(
+        f'<rect x="{place * room + room / 8:.1f}" y="{_PLOT.height - high:.1f}"'
+        f' width="{room * 0.75:.1f}" height="{high:.1f}"><title>{day.at[:10]}: {day.value}</title>'
+        "</rect>"
+        for place, day in enumerate(days)
+        if (high := (day.value or 0) / most * whole)
+    )
+    ends = [f'<time class="exact" datetime="{at}">{at}</time>' for at in _days_of(days)]
+    told = f"{len(days)} days, from {days[0].at[:10]} to {days[-1].at[:10]}; the most is {most}."
+    return Markup(  # noqa: S704  (numbers and days of ours)
+        f'<figure class="plot bars"><span class="high">{count(most)}</span>'
+        f'<span class="low">{count(0)}</span><svg viewBox="0 0 {_PLOT.width} {_PLOT.height}"'
+        f' role="img" aria-label="{told}" fill="currentColor">{drawn}</svg>'
+        f'<span class="times">{" ".join(ends)}</span></figure>'
+    )
+
+
+def _days_of(days: Sequence[Point]) -> list[str]:
+    return [days[end].at[:10] for end in (0, -1)]
+
+
 def sparkline(points: Sequence[Point]) -> Markup | None:
     """The same as a small line without a scale, for a list."""
     if not has_moved(points):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model import ids
+from livedata.model.account import LedgerEntry
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind, Scalar
@@ -28,6 +30,7 @@ from livedata.store.shown_runs import RunEnd
 ON_A_PAGE: Final = 50
 OF_A_LINE: Final = 20
 """So many changes of a row are drawn in a list."""
+_LAST_DAYS: Final = 30
 _LOOKED_AT: Final = 1_000
 """No index knows the kind of a change: so many are looked at for one page."""
 
@@ -226,13 +229,24 @@ def of_table(ends: Sequence[RunEnd]) -> list[Point]:
 
 
 def of_days(days: Sequence[Day]) -> list[Point]:
-    """The tokens of each day from the first to the last of these, which stand newest first."""
-    if not days:
-        return []
-    tokens = {each.day: each.input_tokens + each.output_tokens for each in days}
-    first, last = (date.fromisoformat(days[end].day) for end in (-1, 0))
-    every = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    return [Point(f"{day}T00:00:00Z", tokens.get(str(day), 0)) for day in every]
+    """The tokens of each of the last 30 days, the oldest first."""
+    return _last_days({each.day: each.input_tokens + each.output_tokens for each in days})
+
+
+def of_charges(ledger: Sequence[LedgerEntry]) -> list[Point]:
+    """The credits that Runs took on each of the last 30 days, the oldest first."""
+    taken: Counter[str] = Counter()
+    for entry in ledger:
+        if entry["kind"] == "charge":
+            taken[entry["createdAt"][:10]] -= entry["credits"]
+    return _last_days(taken)
+
+
+def _last_days(numbers: Mapping[str, int]) -> list[Point]:
+    today = ids.to_datetime(ids.now()).date()
+    # What is of the last 30 times 24 hours may be of 31 days.
+    every = (str(today - timedelta(days=back)) for back in range(_LAST_DAYS, -1, -1))
+    return [Point(f"{day}T00:00:00Z", numbers.get(day, 0)) for day in every]
 
 
 def has_moved(points: Sequence[Point]) -> bool:
