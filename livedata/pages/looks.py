@@ -22,7 +22,6 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.settings import COMMON, OTHER
 from livedata.pages.visits import context
 from livedata.rules.declaration.chosen_columns import ChosenColumn, choose, title_of
-from livedata.rules.declaration.cron import in_words
 from livedata.services import looks, queries
 from livedata.services.looks import ACCEPTED
 from livedata.services.pages.row_edits import as_sent
@@ -69,6 +68,8 @@ class Outcome(Struct, frozen=True):
     records: int
     failed: Sequence[str]
     odd: Sequence[str]
+    is_key: bool
+    """Whether the key is what is wrong."""
 
 
 def form(refusal: str = "", status: int = 200) -> Response:
@@ -141,7 +142,7 @@ def show(look: str, refusal: str = "", status: int = 200) -> Response:
         keys=_keys(shown),
         outcome=None if shown.is_open else _outcome(shown),
         name=request.form.get("name") or _name(shown),
-        schedules=[(cron, in_words(cron)) for cron in COMMON],
+        common=COMMON,
         given=request.form,
         zone=context().zone,
         longest_like=LONGEST_LIKE,
@@ -209,8 +210,9 @@ def _try(store: Any, owner: str, raw: LookId) -> None:
 def create(look: str) -> Response:
     """Make a table of what was tried, and run it."""
     given, owner, store = request.form, g.caller.owner, context().store
-    schedule = given.get("schedule", "")
-    cron = " ".join(given.get("cron", "").split()) if schedule == OTHER else schedule
+    schedule, typed = given.get("schedule", ""), " ".join(given.get("cron", "").split())
+    # Whoever types one need not choose "as cron" before.
+    cron = typed if schedule == OTHER or not schedule else schedule
     name = " ".join(as_sent(given.get("name", "")).split())
     shared = context()
     try:
@@ -314,7 +316,7 @@ def _outcome(look: StoredLook) -> Outcome | None:
         return None
     titles = {column["name"]: title_of(column) for column in chosen["columns"]}
     accepted = tried["outcome"] == ACCEPTED
-    checks = (check for check in tried["checks"] if not check["passed"])
+    checks = [check for check in tried["checks"] if not check["passed"]]
     return Outcome(
         accepted,
         # It reads the first pages on purpose, which is no fault of the declaration.
@@ -329,6 +331,7 @@ def _outcome(look: StoredLook) -> Outcome | None:
         sum(each["items"] for each in tried["pages"]),
         [str(check.get("message", check["checkId"])) for check in checks],
         [each["message"] for each in tried["odd"]],
+        any(check["checkId"] == "identity" for check in checks),
     )
 
 

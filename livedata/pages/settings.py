@@ -40,6 +40,7 @@ COMMON: Final = (
 """The schedules that are offered in words; any other is typed."""
 OTHER: Final = "other"
 PROPERTIES: Final = ("name", "question", "status", "schedule")
+_TWO: Final = "is typed, and another one is chosen: choose “as cron:”, or empty the field"
 STATES: Final = {
     "draft": "its schedule waits until it is active",
     "active": "its schedule starts Runs",
@@ -159,17 +160,20 @@ def _save(dataset: str, form: MultiDict[str, str]) -> Response:
 def _choose_schedule(form: MultiDict[str, str]) -> str | None:
     """Write into a form the schedule that is meant: the chosen or the typed one; or what is wrong.
 
-    Whoever types one need not choose "as typed", and whoever chooses one need not empty the field.
+    Whoever types one need not choose "as cron", and whoever chooses one need not empty the field.
     """
     typed, shown = form.get("schedule", ""), form.get("was-schedule", "")
-    chosen, offered = form.get("common", OTHER), shown if shown in {*COMMON, ""} else OTHER
-    if chosen in {OTHER, offered, typed}:
-        return None
+    offered = shown if shown in {*COMMON, ""} else OTHER
+    chosen = form.get("common", OTHER)
+    # The field is empty while another one is chosen.
+    is_typed = typed not in {shown, "" if offered != OTHER else shown}
+    if chosen == OTHER:
+        is_lost = "common" in form and shown and offered != OTHER and not typed
+        return "is empty: type the five fields of cron, or choose another one" if is_lost else None
+    if is_typed and typed != chosen:
+        return None if chosen == offered else _TWO
     form["schedule"] = chosen
-    if typed == shown:
-        return None
-    form["schedule"] = typed
-    return "is typed, and another one is chosen above: choose “as typed below”, or empty the field"
+    return None
 
 
 def _check(body: Mapping[str, object]) -> None:

@@ -143,6 +143,36 @@ def test_lists_are_shown_as_rows_with_their_proof(alice: Visitor, seen: str) -> 
         assert told in page, told
 
 
+def test_the_verdict_comes_first_and_what_is_to_be_made_last(alice: Visitor, seen: str) -> None:
+    page = alice.get(seen)
+    order = [
+        *("A Run would accept this", "The first rows", "What is kept", 'name="keep-0"'),
+        *("Key: what tells the records apart", 'id="make"', "Make the table and run it"),
+    ]
+    places = [page.find(part) for part in order]
+    assert places == sorted(places)
+    assert places[0] > -1
+    verdict = page.partition('aria-label="What a Run would say"')[2].partition("</section>")[0]
+    assert '<a href="#make">Make the table</a>' in verdict
+
+
+def test_a_trial_that_is_refused_says_what_to_do_next(alice: Visitor, store: Store) -> None:
+    refused = path_of(World(store, alice.owner).looks()[1])
+    page = alice.get(refused)
+    verdict = page.partition('aria-label="What a Run would say"')[2].partition("</section>")[0]
+    # The identity of the records was at fault.
+    assert '<a href="#key">Choose another key</a>' in verdict
+    assert '<a href="#again">Read another list</a>' in verdict
+    assert 'id="key"' in page
+    assert 'id="again"' in page
+    assert "Make the table" not in page
+    assert f'action="{refused}/again"' in verdict
+    assert "Look again after its scripts have run" in verdict
+    token = alice.token(refused)
+    assert alice.post(f"{refused}/again", token, scripts="yes").status_code == 303
+    assert look_at(store, refused).wish.render == "browser"
+
+
 def test_columns_are_ticked_and_renamed_and_the_key_chosen(
     alice: Visitor, store: Store, seen: str
 ) -> None:

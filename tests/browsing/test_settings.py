@@ -67,18 +67,18 @@ class Browser:
     """One of several browsers of a person: it has opened the settings, and sends their forms."""
 
     def __init__(self, visitor: Visitor, dataset: DatasetId) -> None:
-        self._visitor, self._path = visitor, path_of(dataset)
+        self.visitor, self._path = visitor, path_of(dataset)
         self.page = visitor.get(f"{self._path}/settings")
 
     def send(self, form: str, code: int = 303, /, **typed: str) -> str:
         """Type into a form of the page that is open, and send it; the page of the answer."""
         action = f"{self._path}/{form}"
         fields = {**form_of(self.page, action), **typed}
-        answer = self._visitor.client.post(action, data=fields)
+        answer = self.visitor.client.post(action, data=fields)
         assert answer.status_code == code, unescape(answer.text)
         if code == 303:
             assert "settings?saved=" in answer.location
-        self.page = self._visitor.get(answer.location) if code == 303 else answer.text
+        self.page = self.visitor.get(answer.location) if code == 303 else answer.text
         return unescape(self.page)
 
     def field(self, form: str, name: str) -> str:
@@ -155,9 +155,34 @@ def test_a_schedule_that_is_chosen_while_another_is_typed_is_asked_again(
     browser: Browser, store: Store, dataset: DatasetId
 ) -> None:
     browser.send("settings", 422, common="0 * * * *", schedule="5 4 * * *")
-    assert "another one is chosen above" in browser.beside("schedule")
+    assert "another one is chosen" in browser.beside("schedule")
     assert browser.field("settings", "schedule") == "5 4 * * *"
     assert saved(store, dataset)["schedule"] is None
+
+
+def test_cron_is_not_chosen_without_its_fields(
+    browser: Browser, store: Store, dataset: DatasetId
+) -> None:
+    browser.send("settings", common="0 * * * *")
+    assert browser.field("settings", "schedule") == ""
+    browser.send("settings", 422, common="other")
+    assert "It is empty: type the five fields of cron" in browser.beside("schedule")
+    assert saved(store, dataset)["schedule"] == "0 * * * *"
+
+
+def test_what_is_long_or_dangerous_is_folded_until_it_is_told_of(
+    browser: Browser, dataset: DatasetId
+) -> None:
+    assert browser.page.count("<details>") == 3
+    assert "<details open>" not in browser.page
+    danger = browser.page.partition('<section class="decision failed danger"')[2]
+    assert "Delete for good" in danger.partition("</section>")[0]
+    refused = browser.send("delete", 422, sure="another")
+    assert re.findall(r"<details open>\s*<summary>([^<:]*)", refused) == [
+        "Delete this dataset for good"
+    ]
+    told = Browser(browser.visitor, dataset).send("columns", **{"new-name": "mine"})
+    assert re.findall(r"<details open>\s*<summary>([^<:]*)", told) == ["6 columns"]
 
 
 @pytest.mark.parametrize(

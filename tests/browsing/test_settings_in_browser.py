@@ -68,8 +68,14 @@ def change_each(page: Page) -> None:
     page.get_by_label("Schedule", exact=True).select_option(label="every 6 hours")
     submit(page, "Save")
     expect(page.get_by_role("status")).to_have_text("Saved.")
-    expect(page.get_by_label("five fields of cron")).to_have_value("0 */6 * * *")
+    expect(page.get_by_label("Schedule", exact=True)).to_have_value("0 */6 * * *")
+    # Its five fields are asked for once they are to be typed.
+    expect(page.get_by_label("As cron")).to_be_hidden()
+    page.get_by_label("Schedule", exact=True).select_option(label="as cron:")
+    expect(page.get_by_label("As cron")).to_be_visible()
+    page.get_by_label("Schedule", exact=True).select_option(label="every 6 hours")
     expect(page.locator("time.exact")).to_have_count(3)
+    unfold(page)
     page.get_by_label("Place of price").fill("1")
     page.get_by_label("Label of title").fill("Titel")
     page.get_by_label("Description of title").fill("As the page has it")
@@ -81,6 +87,7 @@ def change_each(page: Page) -> None:
     expect(page.get_by_role("row").nth(1)).to_contain_text("price")
     expect(page.get_by_role("row").last).to_contain_text("date, your own")
     expect(page.get_by_label("Rows are called by")).to_have_value("note")
+    unfold(page)
     source = page.get_by_label("As TOML")
     source.fill(source.input_value().replace('itemSelector = "li"', 'itemSelector = "li.card"'))
     submit(page, "Revise the source")
@@ -102,7 +109,14 @@ def change_it_against_somebody_else(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("mine")
 
 
+def unfold(page: Page) -> None:
+    """Open whatever is folded."""
+    for summary in page.locator("main details:not([open]) > summary").all()[::-1]:
+        summary.click()
+
+
 def delete(page: Page) -> None:
+    unfold(page)
     submit(page, "Delete for good")
     expect(page.get_by_text("Nothing was deleted:")).to_be_visible()
     page.get_by_label("To delete it").fill("mine")
@@ -123,13 +137,16 @@ def test_no_text_that_is_saved_or_typed_does_anything(browser: Browser, tmp_path
                     page.get_by_role("textbox", name=name).first.fill(f" {text} {'x' * 1000}")
                 submit(page, "Save")
                 assert_shows(page, text, times=4)
+                unfold(page)
                 for name in ("Label of sku", "Description of sku", "A new column of your own"):
                     page.get_by_label(name).fill(f"{text} {'x' * 500}")
                 submit(page, "Save the columns")
                 assert_shows(page, text, times=5)
+                unfold(page)
                 page.get_by_label("As TOML").fill(text)
                 submit(page, "Revise the source")
                 assert_shows(page, text, times=4)
+                unfold(page)
                 page.get_by_label("To delete it").fill(f"not {text}")
                 submit(page, "Delete for good")
                 assert_shows(page, text, times=4)
