@@ -76,6 +76,24 @@ class Extremes:
         ]
         return self._taken("fifty columns", items, columns)
 
+    def large(self) -> ids.DatasetId:
+        """40 columns and 1,000 rows: too much for the pages that look at each cell."""
+        columns = [
+            KEY,
+            *(
+                {"name": f"column{number}", "label": f"Column {number}", "type": _type(number)}
+                for number in range(2, 41)
+            ),
+        ]
+        items = [
+            {
+                "sku": f"L{row:04}",
+                **{f"column{number}": _value(row, number) for number in range(2, 41)},
+            }
+            for row in range(1_000)
+        ]
+        return self._taken("forty columns of a thousand rows", items, columns)
+
     def many(self) -> ids.DatasetId:
         """1,000 rows."""
         return self._taken("a thousand rows", World(self.store, self.owner).items(1_000))
