@@ -38,7 +38,8 @@ OUTLINE = """() => {
   for (const link of all("a[href^='#']"))
     demand(document.getElementById(link.hash.slice(1)), "leads nowhere", link);
   for (const link of all("a[href]")) {
-    const name = (link.ariaLabel || link.innerText || link.title).trim();
+    // What is folded is not rendered, so that it has no inner text yet.
+    const name = (link.ariaLabel || link.innerText || link.textContent || link.title).trim();
     demand(name && !/^(run|more|here|link)$/i.test(name), "leads anywhere", link);
   }
   return faults;
