@@ -71,18 +71,15 @@ def bars(days: Sequence[Point]) -> Markup | None:
         for place, day in enumerate(days)
         if (high := (day.value or 0) / most * whole)
     )
-    ends = [f'<time class="exact" datetime="{at}">{at}</time>' for at in _days_of(days)]
-    told = f"{len(days)} days, from {days[0].at[:10]} to {days[-1].at[:10]}; the most is {most}."
+    first, last = (days[end].at[:10] for end in (0, -1))
+    ends = [f'<time class="exact" datetime="{day}">{day}</time>' for day in (first, last)]
+    told = f"{len(days)} days, from {first} to {last}; the most is {most}."
     return Markup(  # noqa: S704  (numbers and days of ours)
         f'<figure class="plot bars"><span class="high">{count(most)}</span>'
         f'<span class="low">{count(0)}</span><svg viewBox="0 0 {_PLOT.width} {_PLOT.height}"'
         f' role="img" aria-label="{told}" fill="currentColor">{drawn}</svg>'
         f'<span class="times">{" ".join(ends)}</span></figure>'
     )
-
-
-def _days_of(days: Sequence[Point]) -> list[str]:
-    return [days[end].at[:10] for end in (0, -1)]
 
 
 def sparkline(points: Sequence[Point]) -> Markup | None:
