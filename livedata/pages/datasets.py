@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final
 
 from flask import Response, g, request
@@ -22,19 +21,16 @@ from livedata.pages.news import BrowserVisit, Told, first_news, visit_now
 from livedata.pages.paging import (
     address,
     back_by,
-    cursor,
     malformed,
-    next_page,
-    page_ahead,
+    name_before,
     passed_over,
-    place_of,
 )
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import next_fires, skipping
 from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.search import DATASETS as MOST_SEARCHED
-from livedata.services.pages.search import DatasetSearch, search
+from livedata.services.pages.search import DatasetSearch, examples, search
 from livedata.services.whats_new import Troubled, troubled
 from livedata.store.database.store import Database
 from livedata.store.schedules import NO_CREDITS
@@ -45,6 +41,8 @@ STRIP: Final = 30
 BARS: Final = 12
 """So many of them are a bar in the list: each is a link, and the list is long."""
 ON_A_PAGE: Final = 25
+IN_SIGHT: Final = 8
+"""So many of them stand above what is new, a third of a screen; the others open below these."""
 LONGEST_SEARCH: Final = 200
 CARDS: Final = 3
 """So many datasets in trouble are told with the reason; the others by name."""
@@ -76,6 +74,11 @@ class Summary(Struct, frozen=True):
         return {**self.dataset, **fires, "lastRuns": self.runs}
 
     @property
+    def accepted(self) -> RunEnd | None:
+        """The last of these Runs that was accepted."""
+        return next((run for run in self.runs if run.rows is not None), None)
+
+    @property
     def changing(self) -> RunEnd | None:
         """The last of these Runs that changed something."""
         return next((run for run in self.runs if run.changes), None)
@@ -83,17 +86,18 @@ class Summary(Struct, frozen=True):
 
 @at_one_moment
 def show() -> Response:
-    """The page of all datasets, which begins with those in trouble and the first of what is new."""
-    owner, zone = g.caller.owner, context().zone
+    """The page of all datasets: those in trouble, each in a line, and the first of what is new."""
+    owner, zone, after = g.caller.owner, context().zone, name_before(request.args)
     # One more than is shown tells whether there are more.
-    listed = queries.datasets(g.db, owner, ON_A_PAGE + 1, cursor(request.args))
+    listed = queries.datasets_by_name(g.db, owner, ON_A_PAGE + 1, after)
     shown = listed[:ON_A_PAGE]
-    more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
+    more = address(after=shown[-1]["name"]) if len(listed) > len(shown) else None
     summaries = _summaries(shown)
-    if "after" in request.args:
-        first = place_of(shown[0]["createdAt"], shown[0]["id"]) if shown else cursor(request.args)
-        ahead = partial(queries.dataset_ahead, g.db, owner)
-        return _page(summaries, more, back=page_ahead(first, ON_A_PAGE, ahead))
+    if after:
+        first = shown[0]["name"] if shown else after
+        # It begins behind the name that stands one further ahead than it has places.
+        ahead = queries.dataset_ahead(g.db, owner, first, ON_A_PAGE + 1)
+        return _page(summaries, more, back=address(after=ahead))
     visit = visit_now(owner, ids.now(), zone)
     told, troubles = first_news(visit), troubled(g.db, owner)
     answer = _page(summaries, more, told, visit, troubles)
@@ -116,9 +120,17 @@ def search_all() -> Response:
         text=text,
         told=told,
         passed=passed,
+        less=_less(text),
+        examples=() if text else examples(g.db, g.caller.owner),
         more=address(after=str(told.passed)) if told.following else None,
         back=back_by(MOST_SEARCHED),
     )
+
+
+def _less(text: str) -> str:
+    """A part of a text that may be found where the whole is not: its longest word, or that cut."""
+    word = max(text.split(), key=len, default="")
+    return word if word != text else word[: max(1, 2 * len(word) // 3)]
 
 
 def _page(
@@ -134,6 +146,8 @@ def _page(
         "datasets.html",
         data=lambda: {"data": [each.as_json for each in summaries], "news": news},
         summaries=summaries,
+        # For one or two more nobody is asked to open anything.
+        in_sight=len(summaries) if told is None or len(summaries) < IN_SIGHT + 3 else IN_SIGHT,
         troubled=troubles[:CARDS],
         also_troubled=troubles[CARDS:],
         told=told,

@@ -38,6 +38,18 @@ def cursor(given: Mapping[str, str]) -> Place | None:
     return Micros(number), last
 
 
+def name_before(given: Mapping[str, str]) -> str:
+    """The name of the last thing on the page before, in a list by name; empty on the first page.
+
+    Raises BadRequest.
+    """
+    after = given.get("after")
+    # No store can keep such a name, and PostgreSQL refuses to compare it.
+    if after is not None and (not after or "\0" in after):
+        raise no_end()
+    return after or ""
+
+
 def passed_over(given: Mapping[str, str]) -> int:
     """How many things the pages before this one have; 0 on the first page. Raises BadRequest."""
     after = given.get("after", "0")

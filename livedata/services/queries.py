@@ -48,10 +48,14 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
-def dataset_ahead(
-    db: Database, owner: OwnerName, first: tuple[Micros, str], count: int
-) -> tuple[Micros, str] | None:
-    """The (createdAt, id) of the dataset that stands so many ahead of one; None for no such."""
+def datasets_by_name(db: Database, owner: OwnerName, limit: int, after: str = "") -> list[Dataset]:
+    """The owner's datasets by name, those behind the name of the last one already seen."""
+    with db.reading() as reader:
+        return dataset_store.by_name(reader, owner, limit, after)
+
+
+def dataset_ahead(db: Database, owner: OwnerName, first: str, count: int) -> str | None:
+    """The name of the dataset that stands so many ahead of one; None for no such."""
     with db.reading() as reader:
         return dataset_store.ahead(reader, owner, first, count)
 

@@ -140,20 +140,27 @@ def newest(
     return [_dataset(row) for row in rows]
 
 
-def ahead(
-    reader: Reader, owner: OwnerName, first: tuple[Micros, str], count: int
-) -> tuple[Micros, str] | None:
-    """(createdAt, id) of the dataset that stands so many ahead of one; None if so many do not."""
-    row = reader.row(
-        "SELECT created_at, id FROM datasets WHERE owner = :owner "
-        "AND (created_at, id) > (:created_at, :first) "
-        "ORDER BY created_at, id LIMIT 1 OFFSET :ahead",
+def by_name(reader: Reader, owner: OwnerName, limit: int, after: str = "") -> list[Dataset]:
+    """By name, those behind the name of the last one already seen."""
+    rows = reader.rows(
+        f"{_DATASET} WHERE d.owner = :owner AND d.name > :after ORDER BY d.name LIMIT :limit",
         owner=owner,
-        created_at=first[0],
-        first=raw_id(first[1]),
+        after=after,
+        limit=limit,
+    )
+    return [_dataset(row) for row in rows]
+
+
+def ahead(reader: Reader, owner: OwnerName, first: str, count: int) -> str | None:
+    """The name of the dataset that stands so many ahead of one; None if so many do not."""
+    row = reader.row(
+        "SELECT name FROM datasets WHERE owner = :owner AND name < :first "
+        "ORDER BY name DESC LIMIT 1 OFFSET :ahead",
+        owner=owner,
+        first=first,
         ahead=count - 1,
     )
-    return None if row is None else (row[0], format_uuid(row[1]))
+    return None if row is None else row[0]
 
 
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:

@@ -309,12 +309,12 @@ def test_a_strange_id_of_a_form_is_replaced(
         *("x" * 100_000, "1e3_ID", "1_\x00", "[" * 1000, "0x1_ID", "9" * 5000 + "_ID"),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/datasets/<dataset>/runs"])
 def test_an_end_of_a_page_that_is_none_is_refused(
-    alice: Visitor, shop: dict[str, str], path: str, end: str
+    alice: Visitor, shop: dict[str, str], end: str
 ) -> None:
     after = end.replace("ID", shop["run"])
-    answer = alice.client.get(filled(path, shop), query_string={"after": after})
+    path = filled("/datasets/<dataset>/runs", shop)
+    answer = alice.client.get(path, query_string={"after": after})
     assert answer.status_code == 400
     assert "begin at the first page again" in answer.text
 

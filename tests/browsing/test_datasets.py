@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
+from livedata.pages.datasets import IN_SIGHT
 from livedata.services import datasets, queries, runs, scheduler
 from livedata.services.fires import timetable
 from livedata.store import datasets as dataset_store
@@ -147,7 +148,58 @@ def test_a_schedule_without_credits_stands_beside_its_dataset_from_the_first_fir
         now = writer.now()
         dataset_store.change(writer, dataset, status="active", schedule="30 3 * * *")
         schedules.skip(writer, dataset, now, "no_credits")
-    said = "its schedule is skipped: no credits"
-    assert said in alice.get("/")
+    page = alice.get("/")
+    assert page.count("no credits") == 1
+    assert '<span class="end failed">skipped</span>' in page
     made.take(store, dataset, owner=alice.owner)
-    assert said not in alice.get("/")
+    assert "skipped</span>" not in alice.get("/")
+
+
+def lines(page: str) -> list[str]:
+    """The datasets of a page, in order."""
+    return re.findall(r'<th scope="row"><a href="/datasets/[-0-9a-f]+"[^>]*><bdi>([^<]*)<', page)
+
+
+def test_the_datasets_stand_by_name_above_what_is_new_and_those_in_trouble_above_them(
+    alice: Visitor, store: Store
+) -> None:
+    for name in ("lamps", "books", "teas"):
+        made.take(store, made.make_dataset(store, alice.owner, name), owner=alice.owner)
+    World(store, alice.owner).blocked(made.make_dataset(store, alice.owner, "mugs"))
+    page = alice.get("/")
+    assert lines(page)[:4] == ["books", "lamps", "mugs", "teas"]
+    places = [
+        page.find(each) for each in ('class="decision', ' class="stacked datasets"', 'id="new"')
+    ]
+    assert -1 < places[0] < places[1] < places[2]
+
+
+def test_of_many_datasets_some_are_in_sight_and_the_others_open_below_them(
+    alice: Visitor, store: Store
+) -> None:
+    for number in range(IN_SIGHT + 2):
+        made.make_dataset(store, alice.owner, f"n{number:02}")
+    assert '<details class="further">' not in alice.get("/")
+    made.make_dataset(store, alice.owner, "n99")
+    page = alice.get("/")
+    assert re.sub("</?(data|span)[^>]*>", "", page).count(">3 more, from n08 on<") == 1
+    before, _, behind = page.partition('<details class="further">')
+    assert (len(lines(before)), len(lines(behind))) == (IN_SIGHT, 3)
+
+
+def test_when_a_run_was_accepted_last_stands_beside_what_has_changed(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+
+    def said() -> str:
+        cell = alice.get("/").partition('data-label="Accepted">')[2].partition("</td>")[0]
+        return " ".join(re.sub("<[^>]*>", "", cell).split())
+
+    assert said() == "never"
+    made.take(store, dataset, owner=alice.owner)
+    assert said() == "just now, 3 changes"
+    made.take(store, dataset, owner=alice.owner)
+    assert said() == "just now; 3 changes just now"
+    World(store, alice.owner).blocked(dataset)
+    assert said() == "just now; 3 changes just now"

@@ -168,10 +168,26 @@ def test_datasets_go_back(alice: Visitor, store: Store, monkeypatch: pytest.Monk
         re.findall("<bdi>(d.)</bdi>", page) for page in reversed(forward)
     ]
     assert len(back) == 3
-    made.make_dataset(store, alice.owner, "d8")
+    made.make_dataset(store, alice.owner, "a0")
     again = walk_back(alice, forward[-1])
     assert re.findall("<bdi>(d.)</bdi>", again[1]) == re.findall("<bdi>(d.)</bdi>", forward[1])
-    assert "<bdi>d8</bdi>" in again[-1]
+    assert "<bdi>a0</bdi>" in again[-1]
+
+
+@pytest.mark.parametrize("after", ["d1", "d1x", "ID_", "9" * 5000, "z"])
+def test_datasets_go_on_behind_any_name(alice: Visitor, store: Store, after: str) -> None:
+    for number in range(3):
+        made.make_dataset(store, alice.owner, f"d{number}")
+    page = alice.get(f"/?after={after}")
+    assert re.findall("<bdi>(d.)</bdi>", page) == [
+        name for name in ("d0", "d1", "d2") if name > after
+    ]
+    assert 'rel="prev"' in page
+
+
+@pytest.mark.parametrize("after", ["", "d%00"])
+def test_datasets_go_on_behind_no_such_name(alice: Visitor, after: str) -> None:
+    assert "begin at the first page again" in alice.get(f"/?after={after}", 400)
 
 
 def test_runs_go_back(alice: Visitor, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_SECTION = re.compile(r'<section class="hits".*?</section>', re.DOTALL)
+_SECTION = re.compile(r'<tbody class="hits">.*?</tbody>', re.DOTALL)
 _MARKED = re.compile(r"<mark>([^<]*)</mark>")
 
 
 def found(page: str) -> list[str]:
     """What each dataset of a page that has the text says, as a reader sees it."""
     return [
-        " ".join(unescape(re.sub("<[^>]*>", "", section)).split())
+        " ".join(unescape(re.sub("<[^>]*>", "", section.replace("</td>", " "))).split())
         for section in _SECTION.findall(page)
     ]
 
@@ -49,7 +49,7 @@ def tables(store: Store, alice: Visitor) -> dict[str, ids.DatasetId]:
     made_of: dict[str, list[Mapping[str, Scalar]]] = {
         "teas": [{"sku": "T1", "title": "Green tea", "price": 4.5, "stock": True}],
         "lamps": [
-            {"sku": f"L{n}", "title": f"Lamp {n}", "price": n, "stock": n == 3} for n in range(8)
+            {"sku": f"L{n}", "title": f"Lamp {n}", "price": n, "stock": n == 3} for n in range(9)
         ],
         "books": [{"sku": "TEA-9", "title": "Steam engines", "price": None, "stock": None}],
     }
@@ -64,7 +64,10 @@ def test_rows_are_told_by_dataset_with_the_cell_that_has_the_text(
     alice: Visitor, store: Store, tables: dict[str, ids.DatasetId]
 ) -> None:
     page = alice.get("/search?q=TEA")
-    assert found(page) == ["books Steam engines TEA-9", "teas Green tea T1"]
+    assert found(page) == [
+        "books 1 row Steam engines TEA-9 title",
+        "teas 1 row Green tea T1 title price: 4.5 · stock: yes",
+    ]
     assert _MARKED.findall(page) == ["tea", "tea", "tea"]
     (row,) = queries.rows(store, alice.owner, tables["teas"], 5)[0]
     assert f'<a href="{path_of(tables["teas"])}/rows/{row["id"]}">' in page
@@ -75,9 +78,9 @@ def test_a_cell_that_is_no_name_stands_beside_it_with_its_label(
     alice: Visitor, store: Store, tables: dict[str, ids.DatasetId]
 ) -> None:
     World(store, alice.owner).edit(tables["lamps"], "note", "from the cellar")
-    assert found(alice.get("/search?q=cellar")) == ["lamps Lamp 0 L0 note: from the cellar"]
-    assert found(alice.get("/search?q=4.5")) == ["teas Green tea T1 price: 4.5"]
-    assert found(alice.get("/search?q=TEA-9")) == ["books Steam engines TEA-9 sku: TEA-9"]
+    assert found(alice.get("/search?q=cellar")) == ["lamps 1 row Lamp 0 L0 note from the cellar"]
+    assert found(alice.get("/search?q=4.5")) == ["teas 1 row Green tea T1 price 4.5"]
+    assert found(alice.get("/search?q=TEA-9")) == ["books 1 row Steam engines TEA-9 sku TEA-9"]
 
 
 @pytest.mark.usefixtures("tables")
@@ -99,9 +102,10 @@ def test_more_rows_than_are_told_stand_in_the_table_that_a_link_leads_to(
 ) -> None:
     page = alice.get("/search?q=lamp")
     (section,) = _SECTION.findall(page)
-    assert section.count("<li>") == service.ROWS
-    (to,) = re.findall(r'<a href="([^"]*)">All rows of', section)
-    assert len(keys(alice.get(unescape(to)))) == 8
+    assert section.count('<th scope="row">') == service.ROWS
+    assert "9 rows" in found(page)[0]
+    (to,) = re.findall(r'<a href="([^"]*)">all 9 in this table<', section)
+    assert len(keys(alice.get(unescape(to)))) == 9
     assert path_of(tables["lamps"]) in to
 
 
@@ -141,6 +145,55 @@ def test_what_is_not_there_is_not_found(
     assert len(tables) == 3
 
 
+@pytest.mark.usefixtures("tables")
+def test_where_nothing_has_a_text_what_was_searched_is_said_and_what_may_help(
+    alice: Visitor,
+) -> None:
+    page = alice.get("/search?q=lamp+of+silver")
+    told = " ".join(re.sub("<[^>]*>", "", page).split())
+    assert "Not found in 3 datasets: in no name, question or address of them" in told
+    assert "cell of their 11 rows." in told
+    assert '<a href="/search?q=silver"><bdi>silver</bdi></a>' in page
+    assert 'href="/search?q=lam"' not in alice.get("/search?q=lamp")
+    assert 'href="/search?q=lampion"' in alice.get("/search?q=lampionless")
+
+
+def test_an_empty_search_shows_what_could_be_searched_of_the_tables_of_the_owner(
+    alice: Visitor, bob: Visitor, store: Store, tables: dict[str, ids.DatasetId]
+) -> None:
+    World(store, alice.owner).edit(tables["lamps"], "note", "from the cellar")
+    page = alice.get("/search")
+    texts = ("Steam engines", "TEA-9", "from the cellar", "shop.example", "books")
+    for text in texts:
+        to = f'href="/search?q={text.replace(" ", "%20")}"'
+        assert to in page, text
+        assert "Found in" in alice.get(f"/search?q={text}"), text
+    assert "There is no row yet." in bob.get("/search")
+    assert "such as" not in bob.get("/search")
+
+
+def test_rows_are_counted_as_far_as_a_search_looks(
+    alice: Visitor, tables: dict[str, ids.DatasetId], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tables
+    monkeypatch.setattr(service, "ROWS", 2)
+    monkeypatch.setattr(service, "_COUNTED", 1)
+    page = re.sub("</?data[^>]*>", "", alice.get("/search?q=lamp"))
+    assert "At least 3 rows have it." in page
+    assert "at least 3 rows" in page
+    assert ">all of them in this table<" in page
+
+
+@pytest.mark.usefixtures("tables")
+def test_many_hits_share_the_lines_of_a_page(
+    alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "LINES", 4)
+    page = alice.get("/search?q=a")
+    counts = [section.count('<th scope="row">') for section in _SECTION.findall(page)]
+    assert counts == [1, 2, 1]
+
+
 def test_a_text_that_is_too_long_is_refused(alice: Visitor) -> None:
     assert "q is longer than 200 characters" in alice.get(f"/search?q={'x' * 201}", 400)
 
@@ -176,7 +229,7 @@ def test_a_row_of_research_is_found_by_its_name(alice: Visitor, store: Store) ->
     table = ResearchTable(store, alice.owner, name="makers")
     table.take({"Acme": {"City": "Bern"}})
     assert "Acme" in found(alice.get("/search?q=acme"))[0]
-    assert "City: Bern" in found(alice.get("/search?q=bern"))[0]
+    assert "City Bern" in found(alice.get("/search?q=bern"))[0]
     assert found(alice.get("/search?q=entity:")) == []
 
 

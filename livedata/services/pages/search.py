@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
+from livedata.model.row import ALL_ROWS
 from livedata.model.row_name import RowName
+from livedata.services.notices.gathering import shares
 from livedata.services.pages.table import Looking, TableQuery, words
-from livedata.store import datasets, recipes
+from livedata.store import datasets, recipes, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -19,14 +22,22 @@ from livedata.store.shown_rows import Line, lines
 
 DATASETS: Final = 50
 """So many datasets are looked through for a page."""
-ROWS: Final = 5
+ROWS: Final = 8
 """So many rows of a dataset are told."""
+LINES: Final = 120
+"""So many rows of all datasets of a page are told: it weighs about 100 KB then."""
+_COUNTED: Final = 512 * 1024
+"""Once there are enough rows to tell, the others are counted in so many characters of a dataset."""
 _OF_EACH: Final = 2 * 1024 * 1024
 """The characters of a dataset that are looked at, its newest rows."""
 _TOGETHER: Final = 16 * 1024 * 1024
 """The characters of all of them: a page ends with the dataset where they do."""
 _BEFORE, _AFTER = 40, 80
 """So many characters are told around what was searched."""
+_BESIDE, _SHORT = 2, 40
+"""So many other cells of a row stand beside its name, and so many characters of each."""
+_EXAMPLES: Final = 3
+"""Of so many datasets there are examples of what can be searched."""
 
 
 class MarkedText(Struct, frozen=True, rename="camel"):
@@ -40,7 +51,8 @@ class MarkedText(Struct, frozen=True, rename="camel"):
 class RowHit(Struct, frozen=True, rename="camel"):
     """A row that has the text, and where: in its name, or by the label of a column.
 
-    Without a label that is its key.
+    Without a label that is its key. Where its name has the text, `beside` has other cells of the
+    row by their labels: the name alone tells little.
     """
 
     row: str
@@ -48,13 +60,15 @@ class RowHit(Struct, frozen=True, rename="camel"):
     label: str
     said: MarkedText
     is_name: bool = False
+    beside: Sequence[tuple[str, str]] = ()
 
 
 class DatasetHits(Struct, frozen=True, rename="camel"):
     """Where a dataset has the text.
 
-    There are more rows than are told if `has_more`; `looked_at` is after how many of them the
-    search had enough, None if it looked at all that it had to.
+    So many rows have it as `row_count` says, at least if not `is_exact`; there are more than are
+    told if `has_more`. Of `rows_seen` rows `looked_at` is None if these are all that there are to
+    look at.
     """
 
     id: str
@@ -63,6 +77,9 @@ class DatasetHits(Struct, frozen=True, rename="camel"):
     question: MarkedText | None
     address: MarkedText | None
     rows: Sequence[RowHit]
+    row_count: int
+    is_exact: bool
+    rows_seen: int
     has_more: bool
     looked_at: int | None
 
@@ -85,54 +102,124 @@ class DatasetSearch(Struct, frozen=True, rename="camel"):
         return [each for each in self.datasets if each.is_hit]
 
     @property
+    def rows_seen(self) -> int:
+        """How many rows of all of them were looked at."""
+        return sum(each.rows_seen for each in self.datasets)
+
+    @property
     def cut(self) -> list[DatasetHits]:
         """Those that were not looked at to the end."""
         return [each for each in self.datasets if each.looked_at is not None]
 
 
+class SearchExample(Struct, frozen=True):
+    """What could be searched of a dataset: the name of a row, its key, a cell and an address.
+
+    What it does not have is empty.
+    """
+
+    name: str
+    row: str
+    key: str
+    cell: str
+    host: str
+
+
+class _Rows(Struct, frozen=True):
+    """Where a text was looked for: the first rows of a dataset that have it, and how many do."""
+
+    dataset: DatasetId
+    fields: Fields
+    first: Sequence[RowId]
+    count: int
+    is_exact: bool
+    looking: Looking
+
+
 def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> DatasetSearch:
     """Where datasets of an owner have a text, by name, behind the first ones that are passed."""
-    told: list[DatasetHits] = []
-    left = _TOGETHER
+    looked: list[_Rows] = []
+    left, needle = _TOGETHER, text.casefold()
     with db.reading() as reader:
         listed = datasets.all_names(reader, owner)[passed:]
         for dataset, _ in listed[:DATASETS]:
-            hits, looked_at = _of_dataset(reader, owner, dataset, text)
-            told.append(hits)
-            left -= looked_at
+            looked.append(_rows_of(reader, owner, dataset, text))
+            left -= looked[-1].looking.looked_at
             if left <= 0:
                 break
-    return DatasetSearch(told, passed + len(told), len(listed) - len(told))
+        told = shares([len(each.first) for each in looked], LINES)
+        hits = [
+            _hits(reader, owner, each, most, needle)
+            for each, most in zip(looked, told, strict=True)
+        ]
+    return DatasetSearch(hits, passed + len(hits), len(listed) - len(hits))
 
 
-def _of_dataset(
-    reader: Reader, owner: OwnerName, dataset: DatasetId, text: str
-) -> tuple[DatasetHits, int]:
-    """Where a dataset has a text, and how many characters were looked at."""
-    shown, fields = (
-        datasets.get(reader, owner, dataset),
-        datasets.ref(reader, owner, dataset).fields,
-    )
+def examples(db: Database, owner: OwnerName) -> list[SearchExample]:
+    """What could be searched of the datasets of an owner that have changed last."""
+    with db.reading() as reader:
+        recent = datasets.updated_since(reader, owner, Micros(0))[:_EXAMPLES]
+        return [each for key in recent if (each := _example(reader, owner, key)) is not None]
+
+
+def _example(reader: Reader, owner: OwnerName, dataset: DatasetId) -> SearchExample | None:
+    ref = datasets.ref(reader, owner, dataset)
+    newest = shown_rows.newest(reader, dataset, ALL_ROWS, None, 1)
+    wanted = [row.id for row in newest]
+    for line in lines(reader, dataset, ref.fields, wanted):
+        name = RowName(line.alias or line.name, line.key)
+        cells = (value for field, value in line.data.items() if field != ref.fields.label)
+        said = (value for value in cells if isinstance(value, str) and value != line.key)
+        cell = next((_cut(value) for value in said if "://" not in value), "")
+        host = urlsplit(_address(reader, dataset)).hostname or ""
+        return SearchExample(ref.name, _cut(name.name), _cut(name.beside or ""), cell, host)
+    return None
+
+
+def _cut(text: str) -> str:
+    """The first words of a text, which are found as they stand here."""
+    if len(text) <= _SHORT:
+        return text
+    return text[:_SHORT].rpartition(" ")[0] or text[:_SHORT]
+
+
+def _rows_of(reader: Reader, owner: OwnerName, dataset: DatasetId, text: str) -> _Rows:
+    fields = datasets.ref(reader, owner, dataset).fields
     looking = Looking(reader, dataset, fields, TableQuery(search=text), _OF_EACH)
-    rows = []
+    first: list[RowId] = []
+    count, is_exact = 0, True
     for row in looking.wanted():
-        rows.append(row.id)
-        # One more than is told says that there are more.
-        if len(rows) > ROWS:
+        count += 1
+        if len(first) < ROWS:
+            first.append(row.id)
+        elif looking.looked_at > _COUNTED:
+            is_exact = False
             break
-    needle = text.casefold()
-    told = [_row_hit(line, fields, needle) for line in lines(reader, dataset, fields, rows[:ROWS])]
-    hits = DatasetHits(
+    return _Rows(dataset, fields, first, count, is_exact and not looking.is_cut, looking)
+
+
+def _hits(reader: Reader, owner: OwnerName, looked: _Rows, most: int, needle: str) -> DatasetHits:
+    """What is told of a dataset, and of so many of its rows."""
+    shown, looking, fields = (
+        datasets.get(reader, owner, looked.dataset),
+        looked.looking,
+        looked.fields,
+    )
+    written = lines(reader, looked.dataset, fields, looked.first[:most])
+    told = [_row_hit(line, fields, needle) for line in written]
+    return DatasetHits(
         shown["id"],
         shown["name"],
         marked(shown["name"], needle),
         marked(shown["question"] or "", needle),
-        marked(_address(reader, dataset), needle),
+        marked(_address(reader, looked.dataset), needle),
         told,
-        len(rows) > len(told),
+        looked.count,
+        looked.is_exact,
+        looking.rows,
+        looked.count > len(told),
         looking.rows if looking.is_cut else None,
     )
-    return hits, looking.looked_at
 
 
 def _address(reader: Reader, dataset: DatasetId) -> str:
@@ -150,8 +237,22 @@ def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
         part = None if value is None else marked(words(value), needle)
         if part is not None:
             is_name = field == fields.label and not line.alias
-            return RowHit(line.id, name, fields.columns[field]["label"], part, is_name)
+            beside = _beside(line, fields, field) if is_name else ()
+            return RowHit(line.id, name, fields.columns[field]["label"], part, is_name, beside)
     return RowHit(line.id, name, "", marked(line.key, needle) or MarkedText("", line.key, ""))
+
+
+def _beside(line: Line, fields: Fields, named: str) -> list[tuple[str, str]]:
+    """The first other cells of a row that tell more than its name and its key."""
+    others = (
+        (fields.columns[field]["label"], words(value))
+        for field, value in line.data.items()
+        if field != named and value not in {None, "", line.key}
+    )
+    return [
+        (label, said if len(said) <= _SHORT else f"{said[:_SHORT]}…")
+        for label, said in islice(others, _BESIDE)
+    ]
 
 
 def marked(text: str, needle: str) -> MarkedText | None:
