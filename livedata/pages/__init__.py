@@ -53,7 +53,7 @@ _ROUTES: Final = (
     ("GET", "/notices", "notices", "show"),
     ("POST", "/notices", "notices", "add"),
     ("GET", "/notices/<notice>", "notices", "show_one"),
-    ("GET", "/notices/<notice>/try", "notices", "show_trial"),
+    ("GET", "/notices/<notice>/try", "trials", "show"),
     ("POST", "/notices/<notice>/test", "notices", "test"),
     ("POST", "/notices/<notice>/remove", "notices", "remove"),
     ("GET", "/usage", "accounts", "show_usage"),

@@ -14,10 +14,15 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.filters import said
-from livedata.pages.news import FIRST_DAYS, day_of
+from livedata.pages.news import (
+    FIRST_DAYS,
+    RowLine,
+    day_of,
+    labels_by_name,
+    longest_text,
+    row_line,
+)
 from livedata.pages.paging import address, back_by, passed_over
-from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.moments import RowDiff, TableDiff, diff

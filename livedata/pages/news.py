@@ -6,23 +6,25 @@ The list of the datasets begins with the first of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from flask import g, request
 from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.model import ids
-from livedata.model.ids import Micros, OwnerName
+from livedata.model.dataset import Dataset
+from livedata.model.ids import Micros, OwnerName, format_uuid
+from livedata.model.row_name import RowName
 from livedata.pages.answers import page, wants_json
 from livedata.pages.paging import address, back_by, malformed, passed_over
-from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
-from livedata.services.moments import end_of_day
+from livedata.services.moments import CellDiff, NamedDiff, end_of_day
 from livedata.services.whats_new import Bounds, DatasetNews, NewsPage, Period, news
 
 WHILE: Final = Micros(30 * 60 * 1_000_000)
@@ -200,3 +202,56 @@ def _windows(today: date) -> list[tuple[str, str, str]]:
         ("Since the last visit", "", request.path),
         *((words, begin, f"{request.path}?since={begin}") for words, begin in begins.items()),
     ]
+
+
+CELLS_OF_A_ROW: Final = 4
+"""So many cells of a row are told."""
+_CHARACTERS: Final = 24_000
+"""About so many have all cells of a page: the more there are, the less is told of each."""
+_SHORTEST_TEXT, _LONGEST_TEXT = 24, 200
+
+
+class RowLine(Struct, frozen=True):
+    """What became of a row, and its first cells by their labels; `left_out` have no place here.
+
+    `met` says what of a condition it meets.
+    """
+
+    row: str
+    name: RowName
+    kind: str
+    cells: Sequence[tuple[str, CellDiff]]
+    left_out: int
+    is_unseen: bool = False
+    met: Sequence[str] = ()
+
+
+def labels_by_name(dataset: Dataset) -> dict[str, str]:
+    """The label of each column of a dataset by its name."""
+    return {column["name"]: column["label"] for column in dataset["columns"]}
+
+
+def row_line(named: NamedDiff, labels: Mapping[str, str], *, is_unseen: bool = False) -> RowLine:
+    """The line of a row."""
+    line = line_of(format_uuid(named.row), named.name, named.diff, labels)
+    return replace(line, is_unseen=is_unseen)
+
+
+def line_of(
+    row: str, name: RowName, change: Mapping[str, Any], labels: Mapping[str, str]
+) -> RowLine:
+    """The line of a change: its kind, and the cells that it changed by the names of columns."""
+    cells = [
+        (labels.get(column, column), cell)
+        for column, cell in change["changed"].items()
+        # What names a new row stands there already.
+        if change["kind"] != "new" or cell["after"] not in {name.name, name.key}
+    ]
+    left_out = max(0, len(cells) - CELLS_OF_A_ROW)
+    return RowLine(row, name, change["kind"], cells[:CELLS_OF_A_ROW], left_out)
+
+
+def longest_text(lines: Iterable[RowLine]) -> int:
+    """How many characters of a text are shown in these lines, which are all those of a page."""
+    cells = sum(len(line.cells) for line in lines)
+    return min(_LONGEST_TEXT, max(_SHORTEST_TEXT, _CHARACTERS // max(1, 2 * cells)))

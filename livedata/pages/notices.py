@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Final
 
 from flask import g, redirect, request
-from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -21,15 +18,13 @@ from livedata.model.errors import Conflict, Detail, Invalid, LivedataError, Loca
 from livedata.model.ids import NoticeId
 from livedata.model.row import REVISION_KINDS
 from livedata.pages.answers import page, sentences
-from livedata.pages.news import day_of
 from livedata.pages.notice_form import NoticeForm, whole
 from livedata.pages.settings import COMMON
 from livedata.pages.typed import WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services.notices import delivering, gathering, subscriptions
-from livedata.services.notices.cloud_events import change_line, trial_event
-from livedata.services.notices.gathering import tried, tried_digest
+from livedata.services.notices import delivering, subscriptions
+from livedata.services.notices.cloud_events import trial_event
 from livedata.services.notices.subscriptions import Listing, as_json
 from livedata.services.pages import sessions
 from livedata.store.database.store import Database
@@ -38,14 +33,6 @@ from livedata.worker.delivery import courier
 
 LAST: Final = 50
 """So many messages of a notice are listed."""
-DAYS: Final = 30
-"""So many days back a trial looks if no other moment is asked for."""
-MOST_MESSAGES: Final = 100
-"""So many messages of a trial are shown."""
-MOST_IN_DIGEST: Final = 1_000
-"""So many changes of a dataset a program is given of a digest."""
-MOST_LINES: Final = 5
-"""So many changes of each are shown."""
 CHANNELS: Final = {
     "webhook": "a webhook: a POST to an address, signed",
     "apprise": "mail or chat, by an address of Apprise",
@@ -200,7 +187,7 @@ def show_one(
 
     Once with its secret; with what was said of a test, or why it was not removed.
     """
-    kept = _found(g.db, notice)
+    kept = find_notice(g.db, notice)
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
     (shown,) = [_shown(each, listing) for each in listing.notices if each.id == kept.id]
@@ -222,7 +209,7 @@ def show_one(
     )
 
 
-def _found(db: Database, notice: str) -> Notice:
+def find_notice(db: Database, notice: str) -> Notice:
     """The notice of an address. Raises NotFound."""
     name = subscriptions.name_of(db, g.caller.owner, NoticeId(identified(notice)))
     return subscriptions.find(db, g.caller.owner, name)
@@ -230,7 +217,7 @@ def _found(db: Database, notice: str) -> Notice:
 
 def test(notice: str) -> Response:
     """Deliver a message now that says it is a test."""
-    kept = _found(context().store, notice)
+    kept = find_notice(context().store, notice)
     if kept.channel == "command":
         return show_one(
             notice, "A command is tested at a shell, since it runs on the server.", status=409
@@ -256,58 +243,3 @@ def remove(notice: str) -> Response:
     subscriptions.remove(store, owner, name)
     # Its page is gone.
     return redirect("/notices", 303)
-
-
-class TrialPart(Struct, frozen=True):
-    """A message that would have been told: when, None for now, what it says, and its changes."""
-
-    at: str | None
-    sentence: str
-    lines: Sequence[str]
-    more: int
-
-
-@at_one_moment
-def show_trial(notice: str) -> Response:
-    """What a notice would have told since a moment; nobody is told."""
-    kept = _found(g.db, notice)
-    zone = context().zone
-    usual = (day_of(ids.now(), zone) - timedelta(days=DAYS)).isoformat()
-    since = request.args.get("since") or usual
-    parts: list[TrialPart] = []
-    changes: list[object] = []
-    refusal = ""
-    try:
-        # One more than is shown tells whether there are more.
-        for part, lines in islice(_tried(kept, since), MOST_MESSAGES + 1):
-            parts.append(part)
-            changes += lines if len(parts) <= MOST_MESSAGES else []
-    except Invalid as error:
-        refusal = sentences(error)
-    return page(
-        "notice_trial.html",
-        data=lambda: {"data": changes, "hasMore": len(parts) > MOST_MESSAGES},
-        status=400 if refusal else 200,
-        notice={"id": notice, "name": kept.name, "digest": kept.digest},
-        parts=parts[:MOST_MESSAGES],
-        has_more=len(parts) > MOST_MESSAGES,
-        most=MOST_MESSAGES,
-        since=since,
-        refusal=refusal,
-    )
-
-
-def _tried(kept: Notice, since: str) -> Iterator[tuple[TrialPart, Sequence[object]]]:
-    """What would have been told, for people, and as JSON."""
-    zone = context().zone
-    if kept.digest is not None:
-        for each in tried_digest(g.db, kept, since, zone, MOST_IN_DIGEST):
-            named = [{"dataset": each.dataset.name, **change.line} for change in each.changes]
-            lines = [gathering.change_line(change) for change in each.changes[:MOST_LINES]]
-            yield TrialPart(None, each.sentence, lines, sum(each.rows.values()) - len(lines)), named
-        return
-    for message in tried(g.db, kept, since, zone):
-        lines = [change_line(change) for change in message.changes[:MOST_LINES]]
-        more = len(message.changes) - len(lines)
-        told = [change.line for change in message.changes]
-        yield TrialPart(ids.format_timestamp(message.at), message.sentence, lines, more), told

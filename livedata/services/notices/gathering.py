@@ -154,7 +154,7 @@ def _net(
             line = {"kind": difference["kind"], "row": difference["row"], "changed": cells}
             # A row of research is called by its name in both.
             name = RowName(each.name.name, difference["row"])
-            yield NamedChange(line | matches, name)
+            yield NamedChange(line | matches, name, each.row)
 
 
 def _told(
@@ -189,7 +189,7 @@ def _cells(
 
 
 class TriedMessage(NamedTuple):
-    """A message that an accepted Run would have caused: when, what it says, and its changes.
+    """A message that an accepted Run would have caused: when, what it says, its changes, of what.
 
     The lines of the changes are as ``changes --names`` has them, each with what it meets.
     """
@@ -197,6 +197,7 @@ class TriedMessage(NamedTuple):
     at: Micros
     sentence: str
     changes: Sequence[NamedChange]
+    dataset: DatasetRef
 
 
 def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[TriedMessage]:
@@ -258,7 +259,7 @@ def _of_dataset(
             told_change(names.of_revision(revision, columns), wanted, sentences)
             for revision, sentences in told
         ]
-        yield TriedMessage(told[0].revision.created_at, sentence, changes)
+        yield TriedMessage(told[0].revision.created_at, sentence, changes, dataset)
 
 
 def _deltas(name: str, told: Sequence[MatchedRevision]) -> str:

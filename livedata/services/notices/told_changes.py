@@ -15,7 +15,7 @@ from livedata.extraction.cells import row_key
 from livedata.messages import notice_events
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid, LocatedDetail
-from livedata.model.ids import DatasetId, OwnerName, format_timestamp, format_uuid
+from livedata.model.ids import DatasetId, OwnerName, RowId, format_timestamp, format_uuid
 from livedata.model.row import Cells, ChangePage, Scalar
 from livedata.model.row_name import RowName, name_row
 from livedata.rules.conditions.parsing import parse_when
@@ -58,10 +58,14 @@ _timestamp = lru_cache(maxsize=256)(format_timestamp)  # what one Run wrote has 
 
 
 class NamedChange(Struct, frozen=True):
-    """A revision by name for programs, and what its row was called then, for people."""
+    """A revision by name for programs, and what its row was called then, for people.
+
+    `row` is the id of that; an outbox keeps none.
+    """
 
     line: Mapping[str, Any]
     name: RowName
+    row: RowId | None = None
 
 
 class ChangesByName(Struct, frozen=True):
@@ -118,7 +122,7 @@ class ChangesByName(Struct, frozen=True):
             "at": _timestamp(revision.created_at),
             "changed": _cells(revision.changed, revision.before, revision.after, columns),
         }
-        return NamedChange(line, name_row(key, revision.after, self.label))
+        return NamedChange(line, name_row(key, revision.after, self.label), revision.row)
 
     def _key(self, cells: Cells, columns: Mapping[str, Column]) -> str | None:
         """The row's key, which no hand edits: a revision has only the row's id.
