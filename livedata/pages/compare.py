@@ -14,6 +14,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
+from livedata.pages.markup.filters import said
 from livedata.pages.news import (
     FIRST_DAYS,
     RowLine,
