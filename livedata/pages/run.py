@@ -26,8 +26,8 @@ from livedata.model.ids import RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.filters import said
 from livedata.pages.markup.plot import timeline
+from livedata.pages.news import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.paging import address, back_by, no_end, passed_over
-from livedata.pages.row_lines import RowLine, labels_by_name, longest_text, row_line
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs
 from livedata.services.kept_output import ProposedChanges, would_change
