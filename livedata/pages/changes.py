@@ -100,7 +100,10 @@ def _days(dataset: DatasetId, wanted: Narrowing, told: History, zone: str) -> It
     """The changes of a page by their days, the newest first."""
     narrowed = wanted.run or wanted.field or wanted.kind
     today = day_of(ids.now(), zone)
-    days = [(day, list(each)) for day, each in groupby(told.changes, lambda at: _day_of(at, zone))]
+    days = [
+        (day, list(each))
+        for day, each in groupby(told.changes, lambda change: _day_of(change, zone))
+    ]
     for place, (day, changes) in enumerate(days):
         count: int | None = len(changes)
         if narrowed:

@@ -73,7 +73,7 @@ class TrialPart(Struct, frozen=True):
         return sum(self.counts.values()) - len(self.lines)
 
 
-class Trial(Struct, frozen=True):
+class NoticeTrial(Struct, frozen=True):
     """All that would have been told, the last day first, and the same for programs.
 
     `is_cut` says that there are more messages than were looked at.
@@ -106,7 +106,7 @@ def show(notice: str) -> Response:
     kept, zone = find_notice(g.db, notice), context().zone
     today = day_of(ids.now(), zone)
     since = request.args.get("since") or (today - timedelta(days=DAYS)).isoformat()
-    passed, trial, refusal = passed_over(request.args), Trial(), ""
+    passed, trial, refusal = passed_over(request.args), NoticeTrial(), ""
     try:
         trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone)
     except Invalid as error:
@@ -156,7 +156,7 @@ class _Day(Struct):
         self.lines += _lines(self.dataset, first)
 
 
-def _of_messages(kept: Notice, since: str, zone: str) -> Trial:
+def _of_messages(kept: Notice, since: str, zone: str) -> NoticeTrial:
     """What is told at once, by day. Raises Invalid."""
     days: dict[tuple[date, str], _Day] = {}
     data: list[object] = []
@@ -171,7 +171,7 @@ def _of_messages(kept: Notice, since: str, zone: str) -> Trial:
         days.setdefault(key, _Day(message.dataset, zone)).add(message)
     newest = sorted(days.items(), key=lambda each: (-each[0][0].toordinal(), each[0][1]))
     parts = [_of_day(day, gathered, zone) for (day, _), gathered in newest]
-    return Trial(parts, data, min(messages, MOST_MESSAGES), messages > MOST_MESSAGES)
+    return NoticeTrial(parts, data, min(messages, MOST_MESSAGES), messages > MOST_MESSAGES)
 
 
 def _of_day(day: date, gathered: _Day, zone: str) -> TrialPart:
@@ -187,7 +187,7 @@ def _of_day(day: date, gathered: _Day, zone: str) -> TrialPart:
     )
 
 
-def _of_digest(kept: Notice, since: str, zone: str) -> Trial:
+def _of_digest(kept: Notice, since: str, zone: str) -> NoticeTrial:
     """What one digest tells of all. Raises Invalid."""
     parts, data = [], []
     # What came after a day is what its end does not have.
@@ -196,7 +196,7 @@ def _of_digest(kept: Notice, since: str, zone: str) -> Trial:
         data += [{"dataset": each.dataset.name, **change.line} for change in each.changes]
         lines = [*_lines(each.dataset, each.changes[:ROWS])]
         parts.append(_part(each.dataset, "", each.rows, lines, begin, None))
-    return Trial(parts, data, min(1, len(parts)))
+    return NoticeTrial(parts, data, min(1, len(parts)))
 
 
 def _part(
