@@ -23,7 +23,7 @@ from livedata.services.notices.cloud_events import MOST_CHANGES, change_line, tr
 from livedata.services.notices.gathering import Gathered, TriedMessage, tried, tried_digest
 from livedata.services.notices.subscriptions import Listing, as_json, shown_target, told_of
 from livedata.store.database.store import Store
-from livedata.store.notices import Notice
+from livedata.store.notices import Notice, NoticeState
 from livedata.worker.delivery import courier
 
 DELETED = "(deleted)"
@@ -59,7 +59,7 @@ def _line(notice: Notice, listing: Listing) -> tuple[str, ...]:
         shown_target(notice),
         told_of(notice),
         "all" if notice.datasets is None else ", ".join(_names(notice, listing.datasets)),
-        _state(notice, listing.undelivered.get(notice.id, 0)),
+        _state(notice, listing),
     )
 
 
@@ -67,9 +67,12 @@ def _names(notice: Notice, names: Mapping[str, str]) -> list[str]:
     return [names.get(key, DELETED) for key in notice.datasets or ()]
 
 
-def _state(notice: Notice, undelivered: int) -> str:
+def _state(notice: Notice, listing: Listing) -> str:
+    state = listing.states.get(notice.id, NoticeState())
     if notice.ended_at is not None:
-        return f"off since {_moment(notice.ended_at)}: 410 Gone"
+        why = ": 410 Gone" if state.is_unwanted else ""
+        return f"off since {_moment(notice.ended_at)}{why}"
+    undelivered = listing.undelivered.get(notice.id, 0)
     digest = "" if notice.digest_at is None else f", next digest {_moment(notice.digest_at)}"
     failing = f", {plural(undelivered, 'message')} not delivered yet" if undelivered else ""
     return f"on{digest}{failing}"

@@ -53,6 +53,8 @@ _ROUTES: Final = (
     ("GET", "/notices", "notices", "show"),
     ("POST", "/notices", "notices", "add"),
     ("GET", "/notices/<notice>", "notices", "show_one"),
+    ("POST", "/notices/<notice>", "notices", "save"),
+    ("POST", "/notices/<notice>/state", "notices", "set_state"),
     ("GET", "/notices/<notice>/try", "trials", "show"),
     ("POST", "/notices/<notice>/test", "notices", "test"),
     ("POST", "/notices/<notice>/remove", "notices", "remove"),

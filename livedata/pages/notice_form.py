@@ -18,6 +18,7 @@ from livedata.rules.declaration.notices import (
     ChangeFilter,
     Clash,
     clashes,
+    format_span,
     parse_span,
     usual_kinds,
 )
@@ -67,6 +68,25 @@ class NoticeForm(Struct, frozen=True):
             common=given.get("common", OTHER if text["digest"] else ""),
             digest=text["digest"],
             channel=given.get("channel", "webhook"),
+        )
+
+    @classmethod
+    def of_notice(cls, kept: Subscription) -> NoticeForm:
+        """The form that says what a notice says."""
+        wanted, digest = kept.change_filter or ChangeFilter(), kept.digest or ""
+        return cls(
+            name=kept.name,
+            datasets=[*(kept.datasets or ())],
+            on=[*kept.kinds],
+            after=str(kept.threshold),
+            silent="" if kept.silent_for is None else format_span(kept.silent_for),
+            when="\n".join(wanted.when),
+            kinds=[*wanted.kinds],
+            columns=", ".join(wanted.columns),
+            ignore=", ".join(wanted.ignore),
+            common=digest if digest in COMMON else digest and OTHER,
+            digest="" if digest in COMMON else digest,
+            channel=kept.channel,
         )
 
     @property

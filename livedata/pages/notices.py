@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import Event
-from typing import Final
+from typing import Any, Final
 
 from flask import g, redirect, request
+from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -14,13 +15,21 @@ from livedata.hints import Subject, hints
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.account import OPERATOR
-from livedata.model.errors import Conflict, Detail, Invalid, LivedataError, LocatedDetail, NotFound
+from livedata.model.errors import (
+    ChangedMeanwhile,
+    Conflict,
+    Detail,
+    Invalid,
+    LivedataError,
+    LocatedDetail,
+    NotFound,
+)
 from livedata.model.ids import NoticeId
 from livedata.model.row import REVISION_KINDS
 from livedata.pages.answers import page, sentences
 from livedata.pages.notice_form import NoticeForm, whole
 from livedata.pages.settings import COMMON
-from livedata.pages.typed import WRONG, RefusedForm, request_id_of
+from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering, subscriptions
@@ -46,6 +55,19 @@ MEANT: Final = {
     "odd": "a Run was accepted, but looks odd",
 }
 """When each kind is told."""
+_CHOICES: Final[dict[str, Any]] = {
+    "meant": MEANT,
+    "revision_kinds": REVISION_KINDS,
+    "common": COMMON,
+}
+"""What the form of a notice offers."""
+SAID: Final = {
+    "added": "The notice is on.",
+    "saved": "The notice is saved.",
+    "resumed": "The notice is on: it tells what comes from now on.",
+    "paused": "The notice is off: it tells nothing until you resume it.",
+}
+"""What is told of what was done."""
 _FIELDS: Final = {"webhook": "target", "apprise": "target"}
 _NEVER_REPEATED: Final = (
     "The address is not repeated here, since it may hold a password: type it again."
@@ -81,9 +103,7 @@ def show(
         form=form,
         refused=refused,
         channels=CHANNELS,
-        meant=MEANT,
-        revision_kinds=REVISION_KINDS,
-        common=COMMON,
+        **_CHOICES,
         zone=zone,
         by_apprise=owner == OPERATOR,
         not_yours=_OF_OPERATOR,
@@ -94,18 +114,21 @@ def show(
 
 def _is_well(shown: Mapping[str, object]) -> bool:
     """Whether what a notice tells arrives; those of which it does not stand first."""
-    return not (shown["endedAt"] or shown["problem"])
+    return not shown["problem"]
 
 
 def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
     """A notice as pages show it: as JSON has it, and how its messages fare."""
     state = listing.states.get(notice.id, NoticeState())
+    # Of what a person has turned off nothing is wrong any more.
+    is_told = notice.ended_at is None or state.is_unwanted
     return {
         **as_json(notice, listing.datasets),
         "id": ids.format_uuid(notice.id),
         "waiting": state.waiting,
         "sentAt": ids.format_optional_timestamp(state.sent_at),
-        "problem": None if state.problem is None else sentence(state.problem),
+        "problem": sentence(state.problem) if state.problem and is_told else None,
+        "isUnwanted": state.is_unwanted,
         "tries": state.tries,
         "nextTryAt": ids.format_optional_timestamp(state.due_at),
     }
@@ -131,16 +154,13 @@ def add() -> Response:
             return show(form, RefusedForm("notice", {}, _why(f"{sentences(error)} {WRONG}")), 409)
         notice = again
     if notice.secret is None:
-        return redirect(f"/notices/{ids.format_uuid(notice.id)}?added=yes", 303)
-    return show_one(ids.format_uuid(notice.id), secret=notice.secret)
+        return redirect(f"/notices/{ids.format_uuid(notice.id)}?done=added", 303)
+    return show_one(ids.format_uuid(notice.id), NoticeAnswer(secret=notice.secret))
 
 
 def _refusals(wish: Subscription) -> list[Detail]:
     """All that is wrong with a wish, so that nobody types a password again for each."""
-    wrong: list[Detail] = []
-    names = subscriptions.dataset_names(context().store, g.caller.owner)
-    if not set(wish.datasets or ()) <= names.keys():
-        wrong.append(whole("dataset", "A dataset is not there any more: choose again."))
+    wrong = _gone(wish, subscriptions.dataset_names(context().store, g.caller.owner))
     try:
         # A form of ours offers no command: it would run as the user of the server.
         if wish.channel not in CHANNELS:
@@ -153,20 +173,38 @@ def _refusals(wish: Subscription) -> list[Detail]:
         wrong += error.details
     except LivedataError as error:
         wrong.append(whole("channel", sentences(error)))
+    return [*wrong, *_unfit(wish)]
+
+
+def _gone(wish: Subscription, known: Collection[str]) -> list[Detail]:
+    """What is wrong with the datasets of a wish, which are to be among known ones."""
+    if set(wish.datasets or ()) <= set(known):
+        return []
+    return [whole("dataset", "A dataset is not there any more: choose again.")]
+
+
+def _unfit(wish: Subscription) -> Sequence[Detail]:
+    """What is wrong with the parts of a wish by the rules."""
     try:
         subscriptions.check(context().store, g.caller.owner, wish)
     except Invalid as error:
-        wrong += error.details
-    return wrong
+        return error.details
+    return ()
 
 
 def _refused(wrong: Sequence[Detail]) -> RefusedForm:
     # Whoever looks over a shoulder, or at the source of the page, learns no password of it.
     by_field = {"target": _NEVER_REPEATED} if request.form.get("target") else {}
-    for detail in reversed(wrong):
-        said = detail.message if isinstance(detail, LocatedDetail) else f"It {detail.message}."
-        by_field[_FIELDS.get(detail.path, detail.path)] = said
-    return RefusedForm("notice", {}, _why(WRONG), by_field)
+    return RefusedForm("notice", {}, _why(WRONG), {**by_field, **_by_field(wrong)})
+
+
+def _by_field(wrong: Sequence[Detail]) -> dict[str, str]:
+    """What is said beside each field."""
+    said = {}
+    for each in reversed(wrong):
+        told = each.message if isinstance(each, LocatedDetail) else f"It {each.message}."
+        said[_FIELDS.get(each.path, each.path)] = told
+    return said
 
 
 def _why(said: str) -> str:
@@ -179,34 +217,84 @@ def _targets() -> TargetPolicy:
     return TargetPolicy(context().targets.allow)
 
 
-@at_one_moment
-def show_one(
-    notice: str, refusal: str = "", said: str = "", secret: str | None = None, status: int = 200
-) -> Response:
-    """The page of a notice: what it tells, and what became of its last messages.
+class NoticeAnswer(Struct, frozen=True):
+    """What the page of a notice answers to a form: what was said, why not, and a secret, once."""
 
-    Once with its secret; with what was said of a test, or why it was not removed.
+    said: str = ""
+    refusal: str = ""
+    secret: str | None = None
+    form: NoticeForm | None = None
+    refused: RefusedForm | None = None
+    seen: str | None = None
+
+
+@at_one_moment
+def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -> Response:
+    """The page of a notice: what it tells, what became of its last messages, and what it may be.
+
+    With what it answers to a form that was sent.
     """
-    kept = find_notice(g.db, notice)
+    kept, told = find_notice(g.db, notice), told or NoticeAnswer()
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
     (shown,) = [_shown(each, listing) for each in listing.notices if each.id == kept.id]
     messages = delivering.deliveries(g.db, kept, LAST)
-    told = [delivering.delivery_as_json(each) for each in messages]
+    deliveries = [delivering.delivery_as_json(each) for each in messages]
     return page(
         "notice.html",
-        data=lambda: {"data": as_json(kept, listing.datasets), "deliveries": told},
+        data=lambda: {"data": as_json(kept, listing.datasets), "deliveries": deliveries},
         status=status,
         notice=shown,
-        deliveries=told,
+        deliveries=deliveries,
         datasets=listing.datasets,
-        refusal=refusal,
-        said=said,
-        secret=secret,
+        told=told,
+        said=told.said or SAID.get(request.args.get("done", "")),
+        form=told.form or NoticeForm.of_notice(kept),
+        refused=told.refused,
+        seen=told.seen or subscriptions.fingerprint(kept),
+        **_CHOICES,
         zone=zone,
         request_id=sessions.make_token(),
         about=Subject(owner),
     )
+
+
+def save(notice: str) -> Response:
+    """Let a notice tell what its form says; its channel and its address stay."""
+    form, store, owner = NoticeForm.of(request.form), context().store, g.caller.owner
+    kept, seen = find_notice(store, notice), request.form.get("seen", "")
+    wish, wrong = form.wish(kept.target)
+    # One that is deleted may stay: without any it would tell of all.
+    known = {*subscriptions.dataset_names(store, owner), *(kept.datasets or ())}
+    wrong += [*_gone(wish, known), *_unfit(wish)]
+    try:
+        if wrong:
+            raise Invalid("", tuple(wrong))
+        subscriptions.update(store, owner, kept.id, wish, seen, context().zone)
+    except Invalid as error:
+        refused = RefusedForm("notice", {}, WRONG, _by_field(error.details))
+        return show_one(notice, NoticeAnswer(form=form, refused=refused, seen=seen), 422)
+    except ChangedMeanwhile:
+        refused = RefusedForm("notice", {}, CHANGED)
+        return show_one(notice, NoticeAnswer(form=form, refused=refused), 409)
+    except Conflict as error:
+        refused = RefusedForm("notice", {}, f"{sentences(error)} {WRONG}")
+        return show_one(notice, NoticeAnswer(form=form, refused=refused, seen=seen), 409)
+    return redirect(f"/notices/{notice}?done=saved", 303)
+
+
+def set_state(notice: str) -> Response:
+    """Pause a notice, or resume it."""
+    kept, store, owner = find_notice(context().store, notice), context().store, g.caller.owner
+    match request.form.get("act"):
+        case "pause":
+            subscriptions.pause(store, owner, kept.id)
+            return redirect(f"/notices/{notice}?done=paused", 303)
+        case "resume":
+            subscriptions.resume(store, owner, kept.id, context().zone)
+            return redirect(f"/notices/{notice}?done=resumed", 303)
+    told = NoticeAnswer(refusal="Nothing was done: pause it or resume it.")
+    return show_one(notice, told, 422)
 
 
 def find_notice(db: Database, notice: str) -> Notice:
@@ -219,19 +307,19 @@ def test(notice: str) -> Response:
     """Deliver a message now that says it is a test."""
     kept = find_notice(context().store, notice)
     if kept.channel == "command":
-        return show_one(
-            notice, "A command is tested at a shell, since it runs on the server.", status=409
-        )
+        refusal = "A command is tested at a shell, since it runs on the server."
+        return show_one(notice, NoticeAnswer(refusal=refusal), 409)
     # Who clicks twice sends one message twice, as after a crash: receivers know it by its id.
     made = sessions.secret_of(g.visit, request_id_of(request.form), notice)
     event = trial_event(kept, context().public_url, ids.format_uuid(made[: ids.ID_LENGTH]))
     # In no transaction: a receiver may take its time.
     problem = courier.send(kept, event, _targets(), Event())
     if problem is None:
-        return show_one(notice, said="The test was delivered.")
+        return show_one(notice, NoticeAnswer("The test was delivered."))
     # What helps may be a setting, which only the operator changes; others learn whom to ask.
     lines = hints(problem.remedies, Subject(g.caller.owner))
-    return show_one(notice, " ".join([f"Not delivered: {sentence(problem)}", *lines]))
+    refusal = " ".join([f"Not delivered: {sentence(problem)}", *lines])
+    return show_one(notice, NoticeAnswer(refusal=refusal))
 
 
 def remove(notice: str) -> Response:
@@ -239,7 +327,8 @@ def remove(notice: str) -> Response:
     store, owner = context().store, g.caller.owner
     name = subscriptions.name_of(store, owner, NoticeId(identified(notice)))
     if request.form.get("sure") != "yes":
-        return show_one(notice, "Nothing was removed: say that you are sure.", status=422)
+        refusal = "Nothing was removed: say that you are sure."
+        return show_one(notice, NoticeAnswer(refusal=refusal), 422)
     subscriptions.remove(store, owner, name)
     # Its page is gone.
     return redirect("/notices", 303)

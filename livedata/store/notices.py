@@ -23,6 +23,14 @@ _COLUMNS = (
 )
 _SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notices n"  # noqa: S608
 _ADD = insert("notices", *_COLUMNS)
+_CHANGED = (
+    *("name", "kinds", "datasets", "threshold", "silent_for", "change_filter", "digest"),
+    *("digest_at", "digest_zone"),
+)
+_CHANGE = (
+    f"UPDATE notices SET {', '.join(f'{column} = :{column}' for column in _CHANGED)} "  # noqa: S608
+    "WHERE id = :id"
+)
 
 
 class Subscription(Struct, frozen=True):
@@ -115,15 +123,40 @@ class NoticeState(Struct, frozen=True):
     tries: int = 0
     due_at: Micros | None = None
 
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether the receiver has said that it wants no more."""
+        return self.problem is not None and self.problem.code == "notice.gone"
+
 
 def add(writer: Writer, notice: Notice) -> None:
     """Add a notice. Raises AlreadyThere if its owner has one of that name."""
+    writer.execute(_ADD, **_kept(notice))
+
+
+def _kept(notice: Notice) -> dict[str, Any]:
+    """A notice by its columns."""
     values = asdict(notice)
     values["kinds"] = dump(list(notice.kinds))
     values["datasets"] = None if notice.datasets is None else dump(list(notice.datasets))
     wanted = notice.change_filter
     values["change_filter"] = None if wanted is None else dump(wanted)
-    writer.execute(_ADD, **values)
+    return values
+
+
+def change(writer: Writer, notice: Notice) -> None:
+    """Keep what a notice says now; its owner is locked. Raises AlreadyThere for a name in use."""
+    writer.execute(_CHANGE, **_kept(notice))
+
+
+def turn_on(writer: Writer, notice: NoticeId) -> None:
+    """Let a notice tell again, as if it knew nothing of its datasets; its owner is locked."""
+    writer.execute(
+        "UPDATE notice_streams SET failures = 0, failing = FALSE, silent = FALSE "
+        "WHERE notice_id = :id",
+        id=notice,
+    )
+    writer.execute("UPDATE notices SET ended_at = NULL WHERE id = :id", id=notice)
 
 
 def by_name(reader: Reader, owner: OwnerName) -> dict[str, NoticeId]:

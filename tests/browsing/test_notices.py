@@ -13,10 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 from livedata.model import ids
+from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts
 from livedata.services.notices import delivering, subscriptions
 from livedata.services.pages import sessions
+from livedata.store import digests
 from livedata.store.notices import Notice
 from livedata.worker.delivery.courier import Courier
 from tests import made
@@ -319,7 +321,7 @@ def test_mail_and_chat_are_added_by_whoever_operates_livedata(
     for _ in range(2):
         answer = open_page.send(name="mail", channel="apprise", target=MAIL)
         assert (answer.status_code, answer.location) == (
-            *(303, f"{path_of(listed(store, 'local')[0])}?added=yes"),
+            *(303, f"{path_of(listed(store, 'local')[0])}?done=added"),
         )
     assert "The notice is on." in local.get(answer.location)
     assert "s3cret" not in local.get("/notices") + local.get(path_of(listed(store, "local")[0]))
@@ -428,7 +430,7 @@ def test_a_notice_that_has_given_up_says_why_until_it_delivers_again(
     page = unescape(alice.get("/notices"))
     assert '<span class="pill end failed">given up</span>' in page
     assert '<span class="pill end failed">not delivered</span>' in page
-    assert "it wants no more" in page
+    assert '<span class="pill end">off</span> paused' in page
     assert "<title>(2) Notices" in page
     (deals,) = [notice for notice in listed(store) if notice.name == "deals"]
     assert '<span class="end failed">given up</span>' in alice.get(path_of(deals))
@@ -457,6 +459,149 @@ def test_what_a_notice_would_have_told_is_what_the_command_lists(
     local.get(f"{path_of(deals)}/try?since=soon", 400)
     with store.reading() as reader:
         assert reader.value("SELECT count(*) FROM outbox WHERE status = 'sent'") == 0
+
+
+def edited(visitor: Visitor, path: str, **typed: Any) -> TestResponse:
+    """The answer to the form of a notice in which something else was typed."""
+    page = visitor.get(path)
+    form = page.partition('<details id="edit"')[2].partition("</details>\n<h2>")[0]
+    fields: dict[str, Any] = {
+        name: unescape(value)
+        for name, value in re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', form)
+        if name not in {"on", "dataset", "kind"}
+    }
+    for name in ("on", "dataset", "kind"):
+        chosen = rf'name="{name}" value="([^"]*)" checked'
+        fields[name] = re.findall(chosen, form)
+    fields["when"] = unescape(form.partition('spellcheck="false">\n')[2].partition("<")[0])
+    common = form.partition('id="common"')[2].partition("</select>")[0]
+    fields["common"] = "".join(re.findall(r'value="([^"]*)" selected', common))
+    return visitor.client.post(path, data={**fields, **typed})
+
+
+def test_a_notice_is_edited_and_what_nobody_touched_stays(alice: Visitor, store: Store) -> None:
+    dataset = ids.format_uuid(made.make_dataset(store, alice.owner))
+    NoticePage(alice).add(
+        name="deals",
+        on=["changes", "silent"],
+        silent="2d",
+        dataset=dataset,
+        when="price falls by 10%\r\nprice < 20",
+        kind=["updated"],
+        columns="price",
+        ignore="title",
+        common="0 6 * * *",
+    )
+    (before,) = listed(store)
+    answer = edited(alice, path_of(before))
+    assert (answer.status_code, answer.location) == (303, f"{path_of(before)}?done=saved")
+    assert listed(store) == [before]
+    edited(
+        alice, path_of(before), name="sales", when="price < 5", common="", on=["changes"], silent=""
+    )
+    (after,) = listed(store)
+    assert after.change_filter is not None
+    assert (after.name, [*after.change_filter.when]) == ("sales", ["price < 5"])
+    assert ([*after.kinds], after.silent_for, after.digest, after.digest_at) == (
+        *(["changes"], None, None, None),
+    )
+    kept = ("id", "target", "secret", "channel", "datasets", "threshold", "created_at")
+    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    assert "The notice is saved." in alice.get(answer.location)
+
+
+def test_what_is_wrong_with_an_edit_is_said_and_nothing_is_saved(
+    alice: Visitor, store: Store
+) -> None:
+    made.make_dataset(store, alice.owner)
+    add_notice(store, "other", alice.owner)
+    notice = add_notice(store, "ops", alice.owner, kinds=("changes",))
+    before = listed(store)
+    for typed, status, said in (
+        ({"when": "prise < 9"}, 422, "is price meant?"),
+        ({"on": []}, 422, "Choose of what it tells."),
+        ({"name": "other"}, 409, "named &#39;other&#39; already"),
+        ({"seen": "x"}, 409, "has changed since you opened the page"),
+        ({"dataset": "x"}, 422, "not there any more"),
+    ):
+        answer = edited(alice, path_of(notice), **typed)
+        assert answer.status_code == status, typed
+        assert said in answer.text
+        assert '<details id="edit" open>' in answer.text
+    assert listed(store) == before
+
+
+def test_two_who_edit_a_notice_undo_nothing_of_each_other(alice: Visitor, store: Store) -> None:
+    notice = add_notice(store, "ops", alice.owner, kinds=("changes",))
+    seen = re.findall(r'name="seen" value="(\w+)"', alice.get(path_of(notice)))[0]
+    assert edited(alice, path_of(notice), after="5").status_code == 303
+    answer = edited(alice, path_of(notice), on=["odd"], seen=seen)
+    assert answer.status_code == 409
+    assert [kept.threshold for kept in listed(store)] == [5]
+
+
+def test_a_notice_of_a_dataset_that_is_deleted_tells_of_no_other_once_it_is_edited(
+    alice: Visitor, store: Store
+) -> None:
+    made.make_dataset(store, alice.owner)
+    lost = ids.new_id()
+    notice = add_notice(store, "ops", alice.owner, kinds=("odd",), datasets=[lost])
+    assert edited(alice, path_of(notice), after="7").status_code == 303
+    (kept,) = listed(store)
+    assert (kept.threshold, kept.datasets) == (7, [ids.format_uuid(lost)])
+
+
+def test_a_paused_notice_tells_nothing_until_it_is_resumed(local: Visitor, store: Store) -> None:
+    table = Table(store)
+    notice = add_notice(store, "ops", kinds=("changes",), target="true")
+    digest = add_notice(store, "daily", kinds=("changes",), digest="0 7 * * *")
+    table.take(A)
+    token = local.token("/notices")
+    for each in (notice, digest):
+        answer = local.post(f"{path_of(each)}/state", token, act="pause")
+        assert answer.location == f"{path_of(each)}?done=paused"
+    page = local.get(path_of(notice))
+    assert '<span class="pill end">off</span> paused' in page
+    assert '<span class="end failed">given up</span>' in page
+    assert "<title>Notices" in local.get("/notices")
+    assert all(kept.digest_at is None for kept in listed(store, "local"))
+    table.take({**A, "price": 1})
+    assert len(local.as_json(path_of(notice))["deliveries"]) == 1
+    for each in (notice, digest, notice):
+        local.post(f"{path_of(each)}/state", token, act="resume")
+    assert '<span class="pill end ok">on</span>' in local.get(path_of(notice))
+    daily, _ = listed(store, "local")
+    assert (daily.ended_at, daily.digest_at is None) == (None, False)
+    table.take({**A, "price": 2})
+    assert len(local.as_json(path_of(notice))["deliveries"]) == 2
+    assert local.post(f"{path_of(notice)}/state", token, act="x").status_code == 422
+
+
+def test_a_digest_of_more_datasets_tells_of_them_from_then_on(local: Visitor, store: Store) -> None:
+    first, second = (made.make_dataset(store, "local", name) for name in ("a", "b"))
+    notice = add_notice(store, "daily", kinds=("changes",), digest="0 7 * * *", datasets=[first])
+    for dataset in (first, second):
+        made.take(store, dataset)
+    chosen = [ids.format_uuid(each) for each in (first, second)]
+    assert edited(local, path_of(notice), dataset=chosen).status_code == 303
+    with store.reading() as reader:
+        known = digests.gathering(reader, notice.id, ids.OwnerName("local"))
+    assert [(each.name, each.head - (each.digested or 0)) for each in known] == [("a", 3), ("b", 0)]
+
+
+def test_a_notice_whose_receiver_wants_no_more_says_so_and_is_resumed(
+    local: Visitor, store: Store
+) -> None:
+    table = Table(store)
+    notice = add_notice(store, "ops", kinds=("changes",))
+    table.take(A)
+    delivery = delivering.take(store)
+    assert delivery is not None
+    delivering.unwanted(store, delivery, Problem("notice.gone"))
+    assert "it wants no more" in local.get(path_of(notice))
+    assert "<title>(1) Notices" in local.get("/notices")
+    local.post(f"{path_of(notice)}/state", local.token("/notices"), act="resume")
+    assert listed(store, "local")[0].ended_at is None
 
 
 def test_a_notice_is_removed_by_who_is_sure(alice: Visitor, store: Store) -> None:
@@ -492,8 +637,9 @@ def test_notices_of_alice_are_not_there_for_bob(alice: Visitor, bob: Visitor, st
     assert bob.as_json("/notices")["data"] == []
     for path in (path_of(notice), f"{path_of(notice)}/try"):
         bob.get(path, 404)
-    for act in ("test", "remove"):
-        assert bob.post(f"{path_of(notice)}/{act}", token, sure="yes").status_code == 404
+    for act in ("", "/test", "/remove", "/state"):
+        form = {"sure": "yes", "act": "pause", "name": "his", "on": "odd"}
+        assert bob.post(f"{path_of(notice)}{act}", token, **form).status_code == 404
     NoticePage(bob).add()
     assert [notice.name for notice in listed(store)] == ["ops"]
 

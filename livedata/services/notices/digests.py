@@ -90,6 +90,26 @@ def begin(writer: Writer, notice: Notice) -> None:
     digests.keep(writer, notice.id, {each.dataset: each.head for each in known})
 
 
+def widen(writer: Writer, before: Notice, after: Notice) -> None:
+    """Let the digests of a notice that has changed tell of what was added from now on.
+
+    Of what they told already they go on. Its owner is locked.
+    """
+    told = () if before.digest is None else {each.dataset for each in _covered(writer, before)}
+    fresh = {
+        each.dataset: each.head for each in _covered(writer, after) if each.dataset not in told
+    }
+    digests.keep(writer, after.id, fresh)
+
+
+def plan_anew(writer: Writer, notice: Notice, zone: str) -> None:
+    """Let the digests of a notice that was off fire again, of what comes from now on."""
+    if notice.digest is not None:
+        begin(writer, notice)
+        fire = first_fire(notice.digest, writer.now(), zone)
+        digests.plan(writer, notice.id, fire, zone)
+
+
 def pass_over(writer: Writer, owner: OwnerName, dataset: DatasetId) -> None:
     """Let no digest tell of what a new dataset came with."""
     accounts.lock_owner(writer, owner)

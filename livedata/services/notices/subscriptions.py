@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 from msgspec import Struct, json
@@ -14,6 +15,7 @@ from livedata.messages.deliveries import masked
 from livedata.messages.request import format_detail, nearest, summary
 from livedata.model import ids
 from livedata.model.errors import (
+    ChangedMeanwhile,
     Conflict,
     Damaged,
     Detail,
@@ -29,7 +31,7 @@ from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
 from livedata.store import accounts, datasets, notices, outbox
-from livedata.store.database.backend import AlreadyThere, Reader
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import Notice, NoticeState, Subscription
 
@@ -69,11 +71,83 @@ def add(
             if notice.digest is not None:
                 digests.begin(writer, notice)
     except AlreadyThere as error:
-        name = subscription.name
-        raise NameTaken(
-            f"There is a notice named {name!r} already; choose another name, or remove that one."
-        ) from error
+        raise _taken(subscription.name) from error
     return notice
+
+
+def update(
+    store: Store, owner: OwnerName, key: NoticeId, wish: Subscription, seen: str, zone: str
+) -> None:
+    """Let a notice tell what is wished; its channel, its target and its secret stay.
+
+    `seen` is what `fingerprint` said of the one that was shown. Of what its digest gathers now it
+    tells what comes from now on. Raises NotFound, Invalid as `add`, NameTaken, and ChangedMeanwhile
+    for a notice that says something else now.
+    """
+    try:
+        with store.writing() as writer:
+            before = _locked(writer, owner, key)
+            if fingerprint(before) != seen:
+                raise ChangedMeanwhile("The notice has changed since you opened the page.")
+            _check(writer, owner, wish)
+            after = _changed(before, wish, writer.now(), zone)
+            notices.change(writer, after)
+            if after.digest is not None and after.ended_at is None:
+                digests.widen(writer, before, after)
+    except AlreadyThere as error:
+        raise _taken(wish.name) from error
+
+
+def pause(store: Store, owner: OwnerName, key: NoticeId) -> None:
+    """Let a notice tell nothing, and give up what waits, until it is resumed. Raises NotFound."""
+    with store.writing() as writer:
+        notice, now = _locked(writer, owner, key), writer.now()
+        notices.end(writer, notice.id, now)
+        outbox.give_up_all(writer, notice.id, now)
+
+
+def resume(store: Store, owner: OwnerName, key: NoticeId, zone: str) -> None:
+    """Let a notice that is off tell what comes from now on. Raises NotFound."""
+    with store.writing() as writer:
+        notice = _locked(writer, owner, key)
+        if notice.ended_at is None:
+            return
+        notices.turn_on(writer, notice.id)
+        digests.plan_anew(writer, replace(notice, ended_at=None), zone)
+
+
+def fingerprint(wish: Subscription) -> str:
+    """What tells a wish from another one, and nothing of what is secret of it."""
+    return sha256(_parts(wish)).hexdigest()
+
+
+def _locked(writer: Writer, owner: OwnerName, key: NoticeId) -> Notice:
+    """A notice whose owner is locked. Raises NotFound."""
+    notice = notices.get(writer, key)
+    if notice is None or notice.owner != owner:
+        raise NotFound("There is no such notice.")
+    accounts.lock_owner(writer, owner)
+    notice = notices.get(writer, key)
+    if notice is None:
+        raise NotFound("There is no such notice.")
+    return notice
+
+
+def _changed(before: Notice, wish: Subscription, now: Micros, zone: str) -> Notice:
+    """A notice with what is wished; a digest that stays as it was fires when it would have."""
+    named = {name: getattr(wish, name) for name in Subscription.__struct_fields__}
+    after = replace(before, **named | {"channel": before.channel, "target": before.target})
+    if wish.digest is None:
+        return replace(after, digest_at=None, digest_zone=None)
+    if wish.digest == before.digest or before.ended_at is not None:
+        return after
+    return replace(after, digest_at=digests.first_fire(wish.digest, now, zone), digest_zone=zone)
+
+
+def _taken(name: str) -> NameTaken:
+    return NameTaken(
+        f"There is a notice named {name!r} already; choose another name, or remove that one."
+    )
 
 
 def added_before(
