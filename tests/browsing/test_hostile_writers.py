@@ -152,7 +152,7 @@ def test_what_a_site_wrote_is_text(
     texts = [text for _, text in listed if text]
     told = look_at_all(browser, tmp_path, store, "local", texts)
     for part in (
-        *("What looks odd", "Why, the likeliest first", "The page that stopped it", "Steps"),
+        *("What looks odd", "Likeliest cause: <bdi", "The page that stopped it", "Steps"),
         *("What would read the kept page", "titled <bdi"),
     ):
         assert part in told, part

@@ -247,6 +247,7 @@ def change_the_settings(page: Page) -> None:
     go(page, "Save")
     expect(page.get_by_role("status")).to_have_text("Saved.")
     expect(page.locator("main")).to_contain_text("Next Runs")
+    go(page, "5 columns:")
     to(page, "Label of note")
     page.keyboard.press("Control+A")
     page.keyboard.type("Mine")
