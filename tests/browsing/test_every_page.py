@@ -47,6 +47,7 @@ OUTLINE = """() => {
 """What a reader who cannot see a page meets of it."""
 NARROW = {"width": 320, "height": 640}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,24 @@ def test_no_page_moves_sideways_on_a_narrow_screen(
             width = visit.page.evaluate("document.documentElement.scrollWidth")
             wide += [f"{path}: {width}"] if width > NARROW["width"] else []
     assert wide == []
+
+
+def test_a_phone_shows_three_rows_below_one_line_of_navigation_and_one_of_tabs(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store, viewport=PHONE) as visit:
+        visit.follow("shop")
+        lines = {
+            name: visit.page.get_by_role("navigation", name=name)
+            .get_by_role("link")
+            .evaluate_all("links => new Set(links.map(link => link.offsetTop)).size")
+            for name in ("livedata", "Dataset")
+        }
+        third = visit.page.get_by_role("region", name="Rows").get_by_role("row").nth(3)
+        box = third.bounding_box()
+    assert lines == {"livedata": 1, "Dataset": 1}
+    assert box is not None
+    assert box["y"] + box["height"] <= PHONE["height"]
 
 
 def test_no_page_asks_anybody_else_or_breaks_its_policy(
