@@ -79,6 +79,7 @@ def test_paper_cuts_nothing_off_and_has_nothing_to_press(
     assert faults == []
 
 
+@pytest.mark.timeout(400)  # a hundred pages, and axe takes a second for each
 def test_axe_finds_nothing_serious_in_what_strains_the_pages(
     browser: Browser, server: Serving, store: Store
 ) -> None:
