@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from flask import Response, g, request
 from markupsafe import Markup
@@ -27,7 +27,7 @@ from livedata.pages.paging import (
 )
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
-from livedata.services.fires import next_fires, skipping
+from livedata.services.fires import Timetable, next_fires, skipping
 from livedata.services.pages.history import last_ends, of_table
 from livedata.services.pages.search import DATASETS as MOST_SEARCHED
 from livedata.services.pages.search import DatasetSearch, examples, search
@@ -185,6 +185,17 @@ def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]
             tries([Remedy("grant_credits")], Subject(owner)) if each.reason == NO_CREDITS else (),
         )
         for dataset, each in skipping(db, owner).items()
+    }
+
+
+def fires_shown(planned: Timetable) -> dict[str, Any]:
+    """The next fires, and those that were skipped, each with its reason."""
+    return {
+        "upcoming": [ids.format_timestamp(fire) for fire in planned.upcoming],
+        "skipped": [
+            (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
+            for fire in planned.skipped
+        ],
     }
 
 

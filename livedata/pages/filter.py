@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
 from flask import g, request
 from markupsafe import Markup
-from msgspec import Struct
+from msgspec import Struct, ValidationError, json
 from werkzeug.datastructures import MultiDict
 
 from livedata.messages.conditions import in_words
+from livedata.model import ids
 from livedata.model.dataset import CELL_TYPES, Column, ColumnType, Dataset
-from livedata.model.errors import Invalid
+from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId
+from livedata.model.row import RowStatus
 from livedata.pages.markup.plot import share
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.rules.conditions.clauses import (
@@ -25,7 +27,7 @@ from livedata.rules.conditions.clauses import (
 )
 from livedata.rules.conditions.parsing import example_clause, parse_where, write_clause
 from livedata.services.pages.facets import Facet, Facets, facets
-from livedata.services.pages.table import TableQuery
+from livedata.services.pages.table import PageCursor, TableQuery
 
 KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
@@ -37,6 +39,9 @@ _MEANT: Final[Mapping[str, str]] = {said: written for written, said in _SAID.ite
 _SENT: Final = dict.fromkeys(("filter", "operator", "value", "values"))
 """What the form says beside the clauses that stand in the address already."""
 _NO_COLUMN: Final = "Choose a column."
+STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
+ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
+_LONGEST_SEARCH: Final = 200
 _GAP: Final = "…"
 """Stands where the value goes."""
 
@@ -158,6 +163,48 @@ class TableFilter(Struct, frozen=True):
     def example(self) -> str:
         """A clause that is right."""
         return example_clause(self.columns)
+
+
+def wish_of(given: Mapping[str, str], dataset: Dataset) -> TableQuery:
+    """What the address of a page asks for. Raises BadRequest."""
+    sort = given.get("sort") or None
+    if sort not in {None, "rowKey", *(column["id"] for column in dataset["columns"])}:
+        raise _malformed("sort", "is no column of this dataset")
+    status = given.get("status") or None
+    if status not in {None, *STATUSES}:
+        raise _malformed("status", f"is none of {', '.join(STATUSES)}")
+    only = given.get("only") or None
+    if only not in {None, *ONLY}:
+        raise _malformed("only", f"is none of {', '.join(ONLY)}")
+    search = given.get("search", "").strip()
+    if len(search) > _LONGEST_SEARCH:
+        raise _malformed("search", f"is longer than {_LONGEST_SEARCH} characters")
+    return TableQuery(
+        sort,
+        given.get("order") == "down",
+        search,
+        status,
+        stale=only == "stale",
+        unreadable=only == "unreadable",
+        after=None if "before" in given else _place("after", given, sort),
+        before=_place("before", given, sort),
+    )
+
+
+def _place(name: str, given: Mapping[str, str], sort: str | None) -> PageCursor | None:
+    try:
+        place = json.decode(given[name], type=PageCursor) if name in given else None
+        if place is not None:
+            ids.raw_id(place.row)
+            if sort is None:  # newest first
+                ids.parse_timestamp(str(place.by))
+    except (ValidationError, ValueError, RecursionError) as error:
+        raise _malformed(name, "is no end of a page") from error
+    return place
+
+
+def _malformed(name: str, problem: str) -> BadRequest:
+    return malformed(name, problem, "the table")
 
 
 def _values_of(typed: TypedClause) -> str:

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from flask import Response, g, redirect, request
 from markupsafe import Markup
-from msgspec import ValidationError, json
+from msgspec import json
 from msgspec.structs import replace
 from werkzeug.wrappers import Response as AnyResponse
 
 from livedata.api.queries import identified
 from livedata.api.tables import ROW_FORMS, rows_file, streamed
 from livedata.hints import Subject
-from livedata.messages.run_end import SKIPPED
-from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
-from livedata.model.errors import BadRequest, Invalid, NotFound
+from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import DatasetId
-from livedata.model.row import RowStatus
+from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
-from livedata.pages.datasets import STRIP, skipped_fires
-from livedata.pages.filter import TableFilter, facets_of, facets_shown, told_elsewhere
-from livedata.pages.markup.filters import beginning, cell, moment, named
+from livedata.pages.datasets import STRIP, fires_shown, skipped_fires
+from livedata.pages.filter import (
+    ONLY,
+    STATUSES,
+    TableFilter,
+    facets_of,
+    facets_shown,
+    told_elsewhere,
+    wish_of,
+)
+from livedata.pages.markup.filters import beginning, cell, listed, listed_moment, named
 from livedata.pages.markup.plot import DrawnColumn, plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
 from livedata.services import queries, rows
-from livedata.services.fires import Timetable, timetable
+from livedata.services.fires import timetable
 from livedata.services.pages.facets import Facets
 from livedata.services.pages.history import last_ends, of_rows, of_table
 from livedata.services.pages.table import (
+    ON_A_PAGE,
     PageCursor,
     TablePage,
     TableQuery,
     every_row,
     full_rows,
+    rows_on_a_page,
     table_page,
 )
 from livedata.services.served_tables import ServedTable, TableView, state_of_table
@@ -48,11 +57,10 @@ from livedata.store.database.store import Database
 from livedata.store.shown_rows import Line
 from livedata.store.shown_runs import RunEnd
 
-STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
 FILES: Final = ("csv", "xlsx", "json")
 """The forms in which a view is offered as a file."""
-ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
-_LONGEST_SEARCH: Final = 200
+_PLAIN: Final = re.compile(r"[\w-]+", re.ASCII)
+"""What stands in an attribute without quotes."""
 _COLUMNS: Final = "livedata-columns"
 MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
@@ -66,12 +74,12 @@ def show(dataset: str) -> AnyResponse:
     asked = TableFilter.of(request.args, shown["columns"])
     if asked.leads_to:
         return redirect(asked.leads_to, 303)
-    wish = replace(_wish(request.args, shown), where=asked.states)
+    named_by = rows.label_column(g.db, owner, raw)
+    wish = _wish(asked, shown, named_by)
     told = facets_of(raw, asked, wish)
     table = TablePage([], None) if asked.wrong else _rows(raw, wish, told)
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
-    fires = _fires(timetable(g.db, raw, shared.zone))
-    named_by = rows.label_column(g.db, owner, raw)
+    fires = fires_shown(timetable(g.db, raw, shared.zone))
     offered = _beside_names(shown["columns"], table.lines, named_by)
     chosen = _chosen(offered)
     columns = _shown_columns(offered, chosen)
@@ -93,7 +101,7 @@ def show(dataset: str) -> AnyResponse:
         named_by=named_by["id"] if named_by else "rowKey",
         **_story(raw, ends),
         **_files(shown, asked, _in_view(shown, offered, chosen)),
-        **_paged(table),
+        **_paged(table, wish.most),
         **_narrowing(wish, asked, shown),
         **facets_shown(told, asked),
         **fires,
@@ -107,7 +115,7 @@ def _drawn(dataset: DatasetId, columns: Sequence[Column], lines: Sequence[Line])
     if not field:
         return DrawnColumn()
     if field not in {column["id"] for column in _drawable(columns)}:
-        raise _wrong("line", "is no column of numbers")
+        raise malformed("line", "is no column of numbers", "the table")
     return DrawnColumn(field, of_rows(g.db, g.caller.owner, dataset, field, lines))
 
 
@@ -117,6 +125,14 @@ def _drawable(columns: Sequence[Column]) -> list[Column]:
 
 def _shown_columns(offered: Sequence[Column], chosen: Collection[str]) -> list[Column]:
     return [column for column in offered if not chosen or column["id"] in chosen]
+
+
+def _wish(asked: TableFilter, shown: Dataset, named_by: Column | None) -> TableQuery:
+    """What the page shows of the table: as many rows as its columns leave room for."""
+    # It is not known yet what research calls the rows, and so which columns stand beside that.
+    beside = _beside_names(shown["columns"], (), named_by)
+    most = rows_on_a_page(len(_shown_columns(beside, _chosen(beside))))
+    return replace(wish_of(request.args, shown), where=asked.states, most=most)
 
 
 def _columns(
@@ -151,13 +167,11 @@ def _files(shown: Dataset, asked: TableFilter, columns: Sequence[str]) -> dict[s
     }
 
 
-def _paged(table: TablePage) -> dict[str, Any]:
-    """The rows of a page, and what leads on and back from them."""
-    return {
-        "table": table,
-        "more": _page_at("after", table.end),
-        "back": _page_at("before", table.start),
-    }
+def _paged(table: TablePage, most: int) -> dict[str, Any]:
+    """The rows of a page, what leads on and back from them, and how many they are if few."""
+    more, back = _page_at("after", table.end), _page_at("before", table.start)
+    is_cut = most < ON_A_PAGE and (more or back)
+    return {"table": table, "more": more, "back": back, "fewer": most if is_cut else None}
 
 
 def _rows(dataset: DatasetId, wish: TableQuery, told: Facets | None) -> TablePage:
@@ -224,7 +238,7 @@ def _served(db: Database, dataset: DatasetId) -> ServedTable:
     asked = TableFilter.of(request.args, shown["columns"])
     if asked.wrong:
         raise Invalid(asked.wrong)
-    wish = replace(_wish(request.args, shown), where=asked.states, after=None, before=None)
+    wish = replace(wish_of(request.args, shown), where=asked.states, after=None, before=None)
     chosen = _chosen(shown["columns"])
     columns = [each for each in shown["columns"] if not chosen or each["id"] in chosen]
     with db.reading() as reader:
@@ -265,59 +279,6 @@ def _kept(chosen: frozenset[str], response: Response) -> Response:
     return response
 
 
-def _fires(planned: Timetable) -> dict[str, Any]:
-    """The next fires, and those that were skipped, each with its reason."""
-    return {
-        "upcoming": [ids.format_timestamp(fire) for fire in planned.upcoming],
-        "skipped": [
-            (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
-            for fire in planned.skipped
-        ],
-    }
-
-
-def _wish(given: Mapping[str, str], dataset: Dataset) -> TableQuery:
-    """What the address of a page asks for. Raises BadRequest."""
-    sort = given.get("sort") or None
-    if sort not in {None, "rowKey", *(column["id"] for column in dataset["columns"])}:
-        raise _wrong("sort", "is no column of this dataset")
-    status = given.get("status") or None
-    if status not in {None, *STATUSES}:
-        raise _wrong("status", f"is none of {', '.join(STATUSES)}")
-    only = given.get("only") or None
-    if only not in {None, *ONLY}:
-        raise _wrong("only", f"is none of {', '.join(ONLY)}")
-    search = given.get("search", "").strip()
-    if len(search) > _LONGEST_SEARCH:
-        raise _wrong("search", f"is longer than {_LONGEST_SEARCH} characters")
-    return TableQuery(
-        sort,
-        given.get("order") == "down",
-        search,
-        status,
-        stale=only == "stale",
-        unreadable=only == "unreadable",
-        after=None if "before" in given else _place("after", given, sort),
-        before=_place("before", given, sort),
-    )
-
-
-def _place(name: str, given: Mapping[str, str], sort: str | None) -> PageCursor | None:
-    try:
-        place = json.decode(given[name], type=PageCursor) if name in given else None
-        if place is not None:
-            ids.raw_id(place.row)
-            if sort is None:  # newest first
-                ids.parse_timestamp(str(place.by))
-    except (ValidationError, ValueError, RecursionError) as error:
-        raise _wrong(name, "is no end of a page") from error
-    return place
-
-
-def _wrong(name: str, problem: str) -> BadRequest:
-    return malformed(name, problem, "the table")
-
-
 def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
     """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
     columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
@@ -345,43 +306,90 @@ def body(
 
     Where rows are chosen to `edit` them, each has a box, which is checked if all are chosen.
     """
-    places = [(column["id"], _begin(column)) for column in columns]
-    written = [_row(line, places, path, named_by, drawn, edit) for line in lines]
-    return Markup("\n".join(written))  # noqa: S704  (escaped)
+    if not lines:
+        return Markup()
+    writer = _RowWriter(lines[0].fields.positions, columns, path, named_by, drawn)
+    return Markup("\n".join([writer.row(line, edit) for line in lines]))  # noqa: S704  (escaped)
+
+
+class _RowWriter:
+    """Writes the rows of a page: what all of them have alike is put together once."""
+
+    def __init__(
+        self,
+        positions: Mapping[str, int],
+        columns: Sequence[Column],
+        path: str,
+        named_by: Column | None,
+        drawn: DrawnColumn,
+    ) -> None:
+        self._places = [positions[column["id"]] for column in columns]
+        self._shown_at = {place: index for index, place in enumerate(self._places)}
+        self._drawn, self._drawn_at = drawn, positions.get(drawn.field or "", -1)
+        self._named_by = named_by
+        self._named_at = None if named_by is None else positions[named_by["id"]]
+        # A page has thousands of cells: each ends where the next one begins, as HTML has it.
+        self._form = (
+            f'<tr%s>%s<th scope="row"><a href="{path}/rows/%s">%s</a>%s'
+            f"{''.join(map(_begin, columns))}<td>%s<td>%s</tr>"
+        )
+
+    def row(self, line: Line, edit: str | None) -> str:
+        """A row, with a box where rows are chosen to edit them."""
+        values, is_gone = line.values, line.presence == "missing"
+        # What is gone is struck out, and that an element is.
+        write = _struck if is_gone else listed
+        cells = [write(values[place]) for place in self._places]
+        if line.missing or line.was or line.edited or self._drawn_at >= 0:
+            self._mark_cells(line, cells)
+        name = RowName(line.alias, line.key) if line.alias else line
+        return self._form % (
+            " class=gone" if is_gone else "",
+            _box(line, edit) if edit else "",
+            line.id,
+            named(name),
+            self._of_name(line),
+            *cells,
+            line.status,
+            listed_moment(line.updated_at),
+        )
+
+    def _mark_cells(self, line: Line, cells: list[str]) -> None:
+        """Say of cells why they are empty, what changed there, and how their number developed."""
+        shown_at = self._shown_at
+        for place, reason in line.missing.items():
+            if place in shown_at and line.values[place] is None:
+                cells[shown_at[place]] = cell(None, reason)
+        for place in {*line.was, *line.edited}:
+            if place in shown_at:
+                cells[shown_at[place]] += _mark(line, place)
+        if self._drawn_at in shown_at:
+            cells[shown_at[self._drawn_at]] += self._drawn.beside(line.id)
+
+    def _of_name(self, line: Line) -> str:
+        """What is told of the cell that names a row: why it is empty, what changed there last."""
+        place, column = self._named_at, self._named_by
+        # Where research found the names, that cell has a place of its own.
+        if place is None or column is None or line.alias:
+            return ""
+        mark = _mark(line, place) if place in line.was or place in line.edited else ""
+        if line.values[place] is not None:
+            return mark
+        why = cell(None, line.missing.get(place))
+        return f' <span class="mark">{escape(column["label"])}: {why}</span>{mark}'
 
 
 def _begin(column: Column) -> str:
-    number = ' class="number"' if column["type"] == "number" else ""
-    return f'<td{number} data-label="{escape(column["label"])}">'
+    """How the cells of a column begin, and the place of what they say."""
+    number = " class=number" if column["type"] == "number" else ""
+    label = column["label"]
+    quoted = label if _PLAIN.fullmatch(label) else f'"{escape(label)}"'
+    return f"<td{number} data-label={quoted.replace('%', '%%')}>%s"
 
 
-def _row(
-    line: Line,
-    places: Sequence[tuple[str, str]],
-    path: str,
-    named_by: Column | None,
-    drawn: DrawnColumn,
-    edit: str | None,
-) -> str:
-    data, missing = line.data, line.missing
-    marks = {field: _mark(line, field) for field in {*line.edited, *line.was}}
-    if drawn.field is not None:
-        marks[drawn.field] = f"{marks.get(drawn.field, '')}{drawn.beside(line.id)}"
+def _struck(value: Scalar) -> str:
     # A long text is cut: the page of its row has all of it.
-    cells = "".join(
-        [
-            f"{begin}{cell(data[field], missing.get(field), beginning)}{marks.get(field, '')}</td>"
-            for field, begin in places
-        ]
-    )
-    name = RowName(line.alias, line.key) if line.alias else line
-    return (
-        f"<tr{' class=gone' if line.presence == 'missing' else ''}>"
-        f"{_box(line, edit) if edit else ''}"
-        f'<th scope="row"><a href="{path}/rows/{line.id}">{named(name)}</a>'
-        f"{_of_name(line, named_by, marks)}</th>{cells}"
-        f"<td>{line.status}</td><td>{moment(line.updated_at)}</td></tr>"
-    )
+    return cell(value, written=beginning)
 
 
 def _box(line: Line, edit: str) -> str:
@@ -392,23 +400,10 @@ def _box(line: Line, edit: str) -> str:
     return f'<td class="pick"><label>{box}{told}</label></td>'
 
 
-def _of_name(line: Line, named_by: Column | None, marks: Mapping[str, str]) -> str:
-    """What is told of the cell that names a row: why it is empty, and what changed there last."""
-    # Where research found the names, that cell has a place of its own.
-    if named_by is None or line.alias:
-        return ""
-    field, mark = named_by["id"], marks.get(named_by["id"], "")
-    if line.data[field] is not None:
-        return mark
-    why = cell(None, line.missing.get(field))
-    return f' <span class="mark">{escape(named_by["label"])}: {why}</span>{mark}'
-
-
-def _mark(line: Line, field: str) -> str:
+def _mark(line: Line, place: int) -> str:
     """What stands beside a cell that changed last or was edited."""
-    mark = ' <span class="mark">edited by hand</span>' if field in line.edited else ""
+    mark = ' <span class="mark">edited by hand</span>' if place in line.edited else ""
     # Under a hand edit the source may change, and what is shown does not.
-    if field in line.was and line.was[field] != line.data[field]:
-        was = cell(line.was[field], written=beginning)
-        mark += f' <span class="mark was">was <del>{was}</del></span>'
+    if place in line.was and line.was[place] != line.values[place]:
+        mark += f' <span class="mark was">was <del>{listed(line.was[place])}</del></span>'
     return mark

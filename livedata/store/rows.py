@@ -225,27 +225,29 @@ def where(
     before: tuple[Micros, str] | None = None,
     *,
     newer: bool = False,
+    of: str = "",
 ) -> tuple[str, dict[str, object]]:
     """What stands after WHERE for rows of a dataset, and the values that it names.
 
     `before` is (updatedAt, id) of the last row seen of a list that has the newest first; `newer`
-    are those that stand before it there.
+    are those that stand before it there. `of` stands before each column where tables are joined.
     """
-    conditions = ["dataset_id = :dataset"]
+    conditions = [f"{of}dataset_id = :dataset"]
     if only.since is not None:
-        conditions.append("updated_at >= :since")
+        conditions.append(f"{of}updated_at >= :since")
     names, named = listed("status", only.statuses)
     if only.statuses:
-        conditions.append(f"status IN ({names})")
+        conditions.append(f"{of}status IN ({names})")
     if only.unreadable:
         # The column holds positions and reasons alone, so no text of a site can look like one.
-        conditions.append("reasons LIKE '%extraction_failed%'")
+        conditions.append(f"{of}reasons LIKE '%extraction_failed%'")
     if only.edited:
-        conditions.append("overrides IS NOT NULL")
+        conditions.append(f"{of}overrides IS NOT NULL")
     values: dict[str, object] = {"dataset": dataset, "since": only.since, **named}
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.
-        conditions.append(f"(updated_at, id) {'>' if newer else '<'} (:updated_at, :last)")
+        sign = ">" if newer else "<"
+        conditions.append(f"({of}updated_at, {of}id) {sign} (:updated_at, :last)")
         values |= {"updated_at": before[0], "last": raw_id(before[1])}
     return " AND ".join(conditions), values
 

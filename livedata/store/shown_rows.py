@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import starmap, zip_longest
+from itertools import islice, starmap
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -31,7 +31,7 @@ SELECT w.id, w.row_key, w.presence, w.status, w.updated_at, v.changed,
 FROM rows w
 LEFT JOIN revisions v ON v.id = w.revision_id AND w.status = 'changed'
 LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END
-WHERE w.id IN
+WHERE
 """
 # Only the last revisions of each row: by the index of its row, whatever its history is.
 _LATEST = """
@@ -41,8 +41,6 @@ FROM rows w JOIN revisions v ON v.row_id = w.id AND v.sequence > coalesce((
 ), 0)
 WHERE w.id IN
 """
-_TEXTS = slice(6, None)
-"""The columns of a line that have texts of any length."""
 
 
 class CandidateRow(Struct, frozen=True):
@@ -71,10 +69,10 @@ class CandidateRow(Struct, frozen=True):
 
 
 class Line(RowName, frozen=True):
-    """A row as a table shows it, its cells by field id, with its name, and its key beside that.
+    """A row as a table shows it, its cells by position, with its name, and its key beside that.
 
-    `alias` is what research calls the row; `was` what stood in the cells that changed last, and
-    `edited` the cells with a hand edit.
+    `alias` is what research calls the row; `missing` says why cells are empty, `was` what stood in
+    the cells that changed last, and `edited` the cells with a hand edit.
     """
 
     id: str
@@ -82,31 +80,34 @@ class Line(RowName, frozen=True):
     presence: Presence
     status: RowStatus
     updated_at: str
-    data: Mapping[str, Scalar]
-    missing: Mapping[str, MissingReason]
-    was: Mapping[str, Scalar]
-    edited: Collection[str]
+    fields: Fields
+    values: Sequence[Scalar]
+    missing: Mapping[int, MissingReason]
+    was: Mapping[int, Scalar]
+    edited: Collection[int]
+
+    @property
+    def data(self) -> dict[str, Scalar]:
+        """Its cells by field id."""
+        return dict(zip(self.fields.ids, self.values, strict=False))
 
 
 def newest(
     reader: Reader,
     dataset: DatasetId,
     only: RowFilter,
-    before: tuple[Micros, str] | None,
-    limit: int | None,
+    before: tuple[Micros, str] | None = None,
     *,
     back: bool = False,
 ) -> Iterator[CandidateRow]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen.
 
-    `back` has those that stand before it, the nearest first. Without a limit all of them, for a
-    reader who stops.
+    `back` has those that stand before it, the nearest first. All of them, for a reader who stops.
     """
     where, values = rows.where(dataset, only, before, newer=back)
-    most = "" if limit is None else " LIMIT :limit"
     order = "updated_at, id" if back else "updated_at DESC, id DESC"
-    sql = f"{_CANDIDATE} {where} ORDER BY {order}{most}"
-    return starmap(CandidateRow, reader.page(sql, **values, limit=limit))
+    sql = f"{_CANDIDATE} {where} ORDER BY {order}"
+    return starmap(CandidateRow, reader.page(sql, **values))
 
 
 def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[CandidateRow]:
@@ -121,13 +122,42 @@ def count(reader: Reader, dataset: DatasetId, only: RowFilter) -> int:
     return int(reader.value(f"SELECT count(*) FROM rows WHERE {where}", **values))  # noqa: S608  (our names)
 
 
+def newest_lines(
+    reader: Reader,
+    dataset: DatasetId,
+    fields: Fields,
+    only: RowFilter,
+    before: tuple[Micros, str] | None,
+    limit: int,
+    *,
+    back: bool = False,
+) -> tuple[list[Line], bool]:
+    """The lines of the first of the rows that `newest` has: at most `limit`, none after PAGE_BYTES.
+
+    With whether there are more.
+    """
+    where, values = rows.where(dataset, only, before, newer=back, of="w.")
+    order = "w.updated_at, w.id" if back else "w.updated_at DESC, w.id DESC"
+    sql = f"{_LINES} {where} ORDER BY {order} LIMIT :limit"
+    selected = reader.page(sql, **values, limit=limit + 1)
+    stored = [*_until_full(selected, limit)]
+    # The row beyond them only tells that there are more.
+    return _lines(reader, dataset, fields, stored), next(selected, None) is not None
+
+
 def lines(
     reader: Reader, dataset: DatasetId, fields: Fields, wanted: Sequence[RowId]
 ) -> list[Line]:
     """The lines of these rows, in this order; none after PAGE_BYTES."""
-    stored = _stored(reader, wanted)
+    return _lines(reader, dataset, fields, _stored(reader, wanted))
+
+
+def _lines(
+    reader: Reader, dataset: DatasetId, fields: Fields, stored: Sequence[backend.Row]
+) -> list[Line]:
     called = aliases(reader, dataset, [row[1] for row in stored])
-    return [_line(fields, called, *row) for row in stored]
+    label_of = fields.label_of
+    return [_line(fields, label_of, called, *row) for row in stored]
 
 
 def _stored(reader: Reader, wanted: Sequence[RowId]) -> list[backend.Row]:
@@ -140,14 +170,16 @@ def _stored(reader: Reader, wanted: Sequence[RowId]) -> list[backend.Row]:
 
 def _selected(reader: Reader, wanted: Sequence[RowId]) -> Iterator[backend.Row]:
     names, named = listed("row", wanted)
-    return reader.page(f"{_LINES} ({names})", **named) if named else iter(())
+    return reader.page(f"{_LINES} w.id IN ({names})", **named) if named else iter(())
 
 
-def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
+def _until_full(stored: Iterable[backend.Row], limit: int | None = None) -> Iterator[backend.Row]:
     size = 0
-    for row in stored:
+    for row in islice(stored, limit):
         yield row
-        size += sum(map(len, filter(None, row[_TEXTS])))
+        # All texts of a line, one by one: this is asked of each row.
+        size += len(row[6]) + len(row[7] or "") + len(row[8] or "")
+        size += len(row[9] or "") + len(row[10] or "")
         if size >= backend.PAGE_BYTES:
             return
 
@@ -198,6 +230,7 @@ def aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str
 
 def _line(
     fields: Fields,
+    label_of: Callable[[Sequence[Scalar]], Scalar],
     called: Mapping[str, str],
     row: bytes,
     key: str,
@@ -208,42 +241,35 @@ def _line(
     *texts: Any,
 ) -> Line:
     data, reasons, overrides, was, before = texts
-    # A row may be older than the last columns.
-    cells = dict(zip_longest(fields.ids, VALUES.load(data)))
-    name = key if fields.label is None else name_of(cells[fields.label]) or key
+    values = VALUES.load(data)
+    if len(values) < len(fields.ids):
+        # A row may be older than the last columns.
+        values += [None] * (len(fields.ids) - len(values))
     return Line(
-        name,
+        name_of(label_of(values)) or key,
         key,
         format_uuid(row),
         called.get(key),
         presence,
         status,
         _timestamp(updated_at),
-        cells,
-        _by_field(fields, load_positions(REASONS, reasons)) if reasons else {},
-        _was(fields, changed, was, before) if status == "changed" else {},
-        _by_field(fields, load_positions(OVERRIDES, overrides)) if overrides else (),
+        fields,
+        values,
+        load_positions(REASONS, reasons) if reasons else {},
+        _was(changed, was, before) if status == "changed" else {},
+        load_positions(OVERRIDES, overrides) if overrides else (),
     )
-
-
-def _by_field(fields: Fields, by_position: Mapping[int, T]) -> dict[str, T]:
-    return {fields.ids[position]: value for position, value in by_position.items()}
 
 
 _timestamp = lru_cache(maxsize=256)(format_timestamp)  # the rows that one Run wrote have its moment
 
 
-def _was(fields: Fields, changed: int, was: str | None, before: str | None) -> dict[str, Scalar]:
+def _was(changed: int, was: str | None, before: str | None) -> dict[int, Scalar]:
     positions = _positions(changed)
     if was is not None:
-        values = VALUES.load(was)
-        return {
-            fields.ids[position]: value for position, value in zip(positions, values, strict=True)
-        }
+        return dict(zip(positions, VALUES.load(was), strict=True))
     values = VALUES.load(before) if before is not None else []
-    return {
-        fields.ids[position]: values[position] for position in positions if position < len(values)
-    }
+    return {position: values[position] for position in positions if position < len(values)}
 
 
 @lru_cache(maxsize=64)  # the rows that one Run changed have few masks

@@ -105,7 +105,9 @@ def test_no_number_is_shown_as_another_one(
             rows.filter(has_text=f"N{number}").get_by_role("cell").first for number in range(2, 10)
         ]
         shown = [cell.inner_text() for cell in cells]
-        titled = [cell.locator("data").get_attribute("title") for cell in cells]
+        # Without scripts a number is plain text, and exact.
+        numbers = [cell.locator("data") for cell in cells]
+        titled = [number.get_attribute("title") for number in numbers] if scripts else []
     exact = ("1e+308", "5e-324", "-1e-06", "0.1", "1234567.89", "0", "-17", "19.990000000000002")
     told = ("1e+308", "5e-324", "-0,000001", "0,1", "1.234.567,89", "0", "-17")
     assert shown == ([*told, "19,990000000000002"] if scripts else list(exact))

@@ -5,6 +5,7 @@ const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSt
 for (const time of document.querySelectorAll("time[datetime]:not(.exact)")) {
   const moment = new Date(time.dateTime);
   if (!Number.isNaN(moment.getTime())) time.textContent = moments.format(moment);
+  time.title = time.dateTime;
 }
 
 const numbers = [0, 1, 2, 3, 4].map(decimals =>
@@ -17,6 +18,14 @@ function write(data, decimals) {
     data.title = data.value;
     data.textContent = numbers[decimals].format(number);
   }
+}
+// The cells of a table have them as plain text.
+for (const place of document.querySelectorAll(".cells td.number, .cells td.number del")) {
+  const text = place.firstChild;
+  if (text?.nodeType !== Node.TEXT_NODE || !text.data.trim() || isNaN(text.data)) continue;
+  const data = document.createElement("data");
+  data.value = data.textContent = text.data.trim();
+  text.replaceWith(data, text.data.slice(data.value.length));
 }
 for (const data of document.querySelectorAll("data:not(.truth)")) write(data, 0);
 

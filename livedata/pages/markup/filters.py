@@ -41,6 +41,8 @@ _YES, _NO = (
     f'<data class="truth" value="{name}">{words(name == "true")}</data>'
     for name in ("true", "false")
 )
+_WRITTEN_OTHERWISE: Final = re.compile(r"[&<>\"']").search
+"""Whether HTML writes one of the characters of a text in another way."""
 _UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
 """A unit, its seconds, and from how many seconds on it is told."""
 _DAYS: Final = {0: "today", 1: "yesterday"}
@@ -154,8 +156,10 @@ def _distance(seconds: float) -> str:
 
 def named(name: RowName) -> str:
     """What a row is called, with its key beside it where that tells more."""
-    beside = f" <small><bdi>{escape(name.beside)}</bdi></small>" if name.beside else ""
-    return f"<bdi>{escape(name.name)}</bdi>{beside}"
+    called = f"<bdi>{escape(name.name)}</bdi>"
+    if beside := name.beside:
+        return f"{called} <small><bdi>{escape(beside)}</bdi></small>"
+    return called
 
 
 def state(dataset: Dataset) -> str:
@@ -189,6 +193,36 @@ def cell(
     if isinstance(value, bool):
         return _YES if value else _NO
     return count(value)
+
+
+def listed(value: Scalar) -> str:
+    """The value of a cell of a table that has thousands: of a long text the beginning.
+
+    It says the same in fewer characters: a number is plain text, which the script of the pages
+    writes in the reader's form where a column is of numbers.
+    """
+    # What is asked of each of thousands of cells is asked in the cheapest way.
+    if isinstance(value, str):
+        if value[:4] == "http" and _is_address(value):
+            return _listed_link(value)
+        shown = value if len(value) <= _BEGINNING else cut(value)
+        return f"<bdi>{shown if _WRITTEN_OTHERWISE(shown) is None else escape(shown)}</bdi>"
+    if value is None or isinstance(value, bool):
+        return cell(value)
+    return str(value).removesuffix(".0")
+
+
+def _listed_link(to: str) -> str:
+    # No page says where it was left from (`visits.HEADERS`); who reads this one says so too.
+    link = to if _WRITTEN_OTHERWISE(to) is None else escape(to)
+    return f'<a href="{link}" rel=noreferrer>{link if len(to) <= _BEGINNING else beginning(to)}</a>'
+
+
+@lru_cache(maxsize=256)
+def listed_moment(timestamp: str) -> str:
+    """A moment in such a table: the script of the pages has the exact one at hand."""
+    exact = escape(timestamp)
+    return f"<time datetime={exact}>{exact[:10]} {exact[11:16]} UTC</time>"
 
 
 def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) -> Markup:

@@ -164,9 +164,8 @@ def examples(db: Database, owner: OwnerName) -> list[SearchExample]:
 
 def _example(reader: Reader, owner: OwnerName, dataset: DatasetId) -> SearchExample | None:
     ref = datasets.ref(reader, owner, dataset)
-    newest = shown_rows.newest(reader, dataset, ALL_ROWS, None, 1)
-    wanted = [row.id for row in newest]
-    for line in lines(reader, dataset, ref.fields, wanted):
+    newest, _ = shown_rows.newest_lines(reader, dataset, ref.fields, ALL_ROWS, None, 1)
+    for line in newest:
         name = RowName(line.alias or line.name, line.key)
         cells = (value for field, value in line.data.items() if field != ref.fields.label)
         said = (value for value in cells if isinstance(value, str) and value != line.key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest, nsmallest
 from itertools import islice
@@ -24,9 +24,21 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.store.overrides import moved_in
-from livedata.store.shown_rows import CandidateRow, Line, candidates, count, lines, newest
+from livedata.store.shown_rows import (
+    CandidateRow,
+    Line,
+    candidates,
+    count,
+    lines,
+    newest,
+    newest_lines,
+)
 
 ON_A_PAGE: Final = 100
+CELLS: Final = 1_200
+"""About so many cells has a page of a wide table at most: as many as 12 columns have."""
+_FEWEST: Final = 20
+"""So many rows has a page of any table, if there are as many."""
 _LONGEST: Final = 200
 """The characters of a text by which rows are sorted: a place in the list stands in an address."""
 _LOOKED_AT: Final = 64 * 1024 * 1024
@@ -57,7 +69,8 @@ class TableQuery(Struct, frozen=True):
     `sort` is a field, ``rowKey`` or None for newest first; `search` a text that a row holds,
     `where` clauses that hold of its cells; `stale` leaves only rows with a hand edit whose source
     has moved since, `unreadable` those with a cell that could not be read. A page goes on `after`
-    a place, or back `before` it. What is found is counted if `is_counted`.
+    a place, or back `before` it, and has at most `most` rows. What is found is counted if
+    `is_counted`.
     """
 
     sort: str | None = None
@@ -70,6 +83,7 @@ class TableQuery(Struct, frozen=True):
     before: PageCursor | None = None
     where: Sequence[StateClause] = ()
     is_counted: bool = True
+    most: int = ON_A_PAGE
 
     @property
     def only(self) -> RowFilter:
@@ -108,6 +122,11 @@ class TablePage(Struct, frozen=True):
     hits: Hits | None = None
 
 
+def rows_on_a_page(columns: int) -> int:
+    """How many rows a page has at most that shows so many columns beside the names of rows."""
+    return min(ON_A_PAGE, max(_FEWEST, CELLS // max(1, columns)))
+
+
 def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery) -> TablePage:
     """A page of the rows of a dataset; it may be short, or empty, where long texts are looked at.
 
@@ -121,7 +140,9 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
             # Nothing stands further ahead: it is the first page, which is not to be a short one.
             looking = Looking(reader, dataset, fields, replace(query, before=None))
             stretch = looking.stretch()
-        written = lines(reader, dataset, fields, [row for _, row in stretch.places])
+        written = stretch.read
+        if written is None:
+            written = lines(reader, dataset, fields, [row for _, row in stretch.places])
         hits = looking.hits(stretch) if query.is_narrowed and query.is_counted else None
     return _page(looking.query, stretch, written, hits)
 
@@ -129,7 +150,7 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, query: TableQ
 def _page(
     query: TableQuery, stretch: _Stretch, written: Sequence[Line], hits: Hits | None
 ) -> TablePage:
-    places, end = stretch
+    places, end = stretch.places, stretch.end
     if len(written) < len(places):  # long texts may leave less room than there are rows
         end = places[len(written) - 1]
     far = None if end is None else _cursor(end)
@@ -171,11 +192,13 @@ def full_rows(
 class _Stretch(NamedTuple):
     """Rows that follow each other from a place on, or stand before it, the nearest first.
 
-    `end` is the place beyond which others may be: the last one that was looked at.
+    `end` is the place beyond which others may be: the last one that was looked at. Where their
+    lines are read already, `places` has the first and the last one.
     """
 
     places: Sequence[Place]
     end: Place | None
+    read: Sequence[Line] | None = None
 
 
 class Looking:
@@ -216,15 +239,24 @@ class Looking:
         query, back = self.query, self.query.before is not None
         cursor = query.before if back else query.after
         place = None if cursor is None else (ids.parse_timestamp(str(cursor.by)), cursor.row)
-        limit = None if query.asks_of_cells else ON_A_PAGE + 1
+        if not query.asks_of_cells:
+            read, goes_on = newest_lines(
+                *(self._reader, self._dataset, self._fields, query.only, place, query.most),
+                back=back,
+            )
+            ends = [(line.updated_at, RowId(ids.raw_id(line.id))) for line in read[:1] + read[-1:]]
+            return _Stretch(ends, ends[-1] if goes_on else None, read)
+        return self._first_wanted(newest(self._reader, self._dataset, query.only, place, back=back))
+
+    def _first_wanted(self, candidate_rows: Iterable[CandidateRow]) -> _Stretch:
+        """The first of these rows that are wanted: as many as have room, and may be looked at."""
         last: CandidateRow | None = None
         places: list[Place] = []
-        for row in newest(self._reader, self._dataset, query.only, place, limit, back=back):
+        for row in candidate_rows:
             if self._left <= 0 and last is not None:
                 return _Stretch(places, self._place(last))
             if self._wants(row):
-                # One more than is shown tells whether there are more.
-                if len(places) == ON_A_PAGE:
+                if len(places) == self.query.most:
                     return _Stretch(places, places[-1])
                 places.append(self._place(row))
             last = row
@@ -243,8 +275,8 @@ class Looking:
                 (value, place) for value, place in placed if (value < end if falls else value > end)
             )
         pick = nlargest if falls else nsmallest
-        first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
-        shown = first[:ON_A_PAGE]
+        first = [place for _, place in pick(query.most + 1, placed, key=itemgetter(0))]
+        shown = first[: query.most]
         return _Stretch(shown, shown[-1] if len(first) > len(shown) else None)
 
     def hits(self, stretch: _Stretch) -> Hits:
@@ -266,7 +298,7 @@ class Looking:
 
         `is_cut` says then whether that was all it may look at, and there are more.
         """
-        for row in newest(self._reader, self._dataset, self.query.only, None, None):
+        for row in newest(self._reader, self._dataset, self.query.only):
             if self._left <= 0:
                 self.is_cut = True
                 return
@@ -278,7 +310,7 @@ class Looking:
         """The rows of all pages. Raises Invalid."""
         descends = self.query.descending
         if self.query.sort is None:
-            candidate_rows = newest(self._reader, self._dataset, self.query.only, None, None)
+            candidate_rows = newest(self._reader, self._dataset, self.query.only)
             return (row.id for row in candidate_rows if self._wants(row))
         places = ((_order(*place, descends=descends), place[1]) for place in self._matching())
         return (row for _, row in sorted(places, key=itemgetter(0), reverse=descends))
