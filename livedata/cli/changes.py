@@ -23,7 +23,7 @@ from livedata.model.row import REVISION_KINDS, Change, ChangePage
 from livedata.services import feed, queries
 from livedata.services.conditions import RevisionMatcher
 from livedata.services.notices.told_changes import ChangesByName
-from livedata.services.rows import label_field
+from livedata.services.queries import label_field
 from livedata.store import datasets
 from livedata.store.database.store import Database
 

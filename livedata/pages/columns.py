@@ -21,7 +21,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.pages.settings import show
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, now_says, settled, typed_fields
 from livedata.pages.visits import context
-from livedata.services import datasets, queries, rows
+from livedata.services import datasets, queries
 
 _TEXTS: Final = ("label", "description")
 _LABEL: Final = "label-column"
@@ -164,7 +164,7 @@ def save(dataset: str) -> Response:
 def _save(dataset: str, form: MultiDict[str, str]) -> Response:
     raw, owner, store = DatasetId(identified(dataset)), g.caller.owner, context().store
     current = queries.dataset(store, owner, raw)
-    label = rows.label_column(store, owner, raw)
+    label = queries.label_column(store, owner, raw)
     sent = _ColumnsForm(form, current["columns"], label)
     try:
         if moved := sent.moved:

@@ -29,7 +29,7 @@ from livedata.pages.typed import CHANGED, WRONG, RefusedForm, now_says, settled,
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import next_fire, schedule_problem
-from livedata.services import datasets, feed, queries, rows, shares
+from livedata.services import datasets, feed, queries, shares
 from livedata.services.fires import TOLD, timetable
 from livedata.services.kinds import choice as kinds
 from livedata.store.database.store import Database
@@ -67,7 +67,7 @@ def show(dataset: str, refused: RefusedForm | None = None, status: int = 200) ->
     raw, db, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     shown, declared = queries.dataset(db, owner, raw), queries.source(db, owner, raw)
     version, fires = queries.recipe_version(db, owner, raw), _fires(db, raw, shown)
-    label = rows.label_column(db, owner, raw)
+    label = queries.label_column(db, owner, raw)
     named_by = label["name"] if label else None
     try:
         source, unwritten = write_declaration(shown["name"], declared), ""

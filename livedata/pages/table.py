@@ -37,7 +37,7 @@ from livedata.pages.markup.filters import beginning, cell, listed, listed_moment
 from livedata.pages.markup.plot import DrawnColumn, plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.pages.visits import YEAR, at_one_moment, context, remember
-from livedata.services import queries, rows
+from livedata.services import queries
 from livedata.services.fires import timetable
 from livedata.services.pages.facets import Facets
 from livedata.services.pages.history import last_ends, of_rows, of_table
@@ -74,7 +74,7 @@ def show(dataset: str) -> AnyResponse:
     asked = TableFilter.of(request.args, shown["columns"])
     if asked.leads_to:
         return redirect(asked.leads_to, 303)
-    named_by = rows.label_column(g.db, owner, raw)
+    named_by = queries.label_column(g.db, owner, raw)
     wish = _wish(asked, shown, named_by)
     told = facets_of(raw, asked, wish)
     table = TablePage([], None) if asked.wrong else _rows(raw, wish, told)

@@ -24,7 +24,7 @@ from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
-from livedata.store import accounts, held, queue, recipes, runs
+from livedata.store import accounts, digests, held, queue, recipes, runs
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
@@ -187,6 +187,7 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         accounts.lock_owner(writer, owner)
         if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
+        digests.forget(writer, dataset)
         dataset_store.remove(writer, dataset)
 
 

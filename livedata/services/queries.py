@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
-from livedata.services.kinds import choice as kinds
-from livedata.services.run_report import RunReport, report
-from livedata.services.run_view import RunView, viewing
-from livedata.store import accounts, recipes
+from livedata.store import accounts, overrides, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
 from livedata.store import runs as run_store
@@ -29,6 +26,7 @@ from livedata.store.database.store import Database
 
 if TYPE_CHECKING:
     from livedata.rules.conditions.clauses import Condition
+    from livedata.services.run_report import RunReport
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -199,6 +197,10 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
 
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
     """One Run with everything it stored at its end."""
+    # Imported late, as below: every listing imports this module, and few tell all of a Run.
+    from livedata.services.run_report import report
+    from livedata.services.run_view import viewing
+
     with viewing(db, owner, run_id) as view:
         return report(view)
 
@@ -208,6 +210,10 @@ def run_price(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
 
     Of the Runs only the newest 20 are looked at.
     """
+    from livedata.services.kinds import choice as kinds
+    from livedata.services.run_report import report
+    from livedata.services.run_view import RunView
+
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         for run in run_store.newest(reader, owner, dataset_id, RECENT_RUNS):
@@ -280,6 +286,26 @@ def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) ->
     if detail is None:
         raise NotFound("There is no such row.")
     return detail
+
+
+def label_column(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Column | None:
+    """The column whose texts name the rows of a dataset; None if their keys do."""
+    with db.reading() as reader:
+        fields = dataset_store.ref(reader, owner, dataset_id).fields
+    return None if fields.label is None else fields.columns[fields.label]
+
+
+def label_field(db: Database, owner: OwnerName, dataset_id: DatasetId) -> str | None:
+    """The field of that column."""
+    column = label_column(db, owner, dataset_id)
+    return None if column is None else column["id"]
+
+
+def edited_cells(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, set[str]]:
+    """Row id -> the fields that are edited by hand. Raises NotFound."""
+    with db.reading() as reader:
+        dataset = dataset_store.ref(reader, owner, dataset_id)
+        return overrides.edited(reader, dataset_id, dataset.fields)
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:

@@ -13,7 +13,6 @@ import orjson
 
 from livedata.extraction.cells import same
 from livedata.model import ids
-from livedata.model.dataset import Column
 from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, Micros, OwnerName, RevisionId, RowId
 from livedata.model.row import RowEdit, RowRevision, Scalar
@@ -169,13 +168,6 @@ class StaleOverride(TypedDict):
     sinceRunId: str | None
 
 
-def edited_cells(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, set[str]]:
-    """Row id -> the fields that are edited by hand. Raises NotFound."""
-    with db.reading() as reader:
-        dataset = datasets.ref(reader, owner, dataset_id)
-        return overrides.edited(reader, dataset_id, dataset.fields)
-
-
 def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOverride]:
     """The overrides whose source has changed since the edit, also if it now agrees with them."""
     with db.reading() as reader:
@@ -195,19 +187,6 @@ def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOv
         }
         for override in moved
     ]
-
-
-def label_column(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Column | None:
-    """The column whose texts name the rows of a dataset; None if their keys do."""
-    with db.reading() as reader:
-        fields = datasets.ref(reader, owner, dataset_id).fields
-    return None if fields.label is None else fields.columns[fields.label]
-
-
-def label_field(db: Database, owner: OwnerName, dataset_id: DatasetId) -> str | None:
-    """The field of that column."""
-    column = label_column(db, owner, dataset_id)
-    return None if column is None else column["id"]
 
 
 def called(

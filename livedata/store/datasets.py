@@ -18,7 +18,6 @@ from livedata.model.ids import (
     new_id,
     raw_id,
 )
-from livedata.store import digests
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert, listed
@@ -304,7 +303,6 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
             f"DELETE FROM {of_dataset} WHERE dataset_id = :dataset",  # noqa: S608  (our names)
             dataset=dataset,
         )
-    digests.forget(writer, dataset)
     writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
 
 

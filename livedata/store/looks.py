@@ -11,10 +11,12 @@ from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, LookId, Micros, OwnerName, new_id
 from livedata.model.look import LookTask, LookWish, PageLook
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import ANY_OBJECT, LOOK_WISH, PAGE_LOOK, dump
+from livedata.store.database.codec import ANY_OBJECT, JsonColumn, dump
 from livedata.store.database.statements import Expiring, insert
 from livedata.store.queue import Lease
 
+LOOK_WISH = JsonColumn[LookWish](LookWish)
+PAGE_LOOK = JsonColumn[PageLook](PageLook, anything=True)
 KEPT_FOR: Final = 86_400 * 1_000_000
 """How long a look is kept after it was asked for last, in microseconds."""
 MOST: Final = 20

@@ -13,9 +13,10 @@ from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, OwnerName
 from livedata.model.problem import Problem
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
-from livedata.store.database.codec import CHANGE_FILTER, NAMES, PROBLEM, TOLD, dump
+from livedata.store.database.codec import NAMES, PROBLEM, TOLD, JsonColumn, dump
 from livedata.store.database.statements import insert
 
+CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 _COLUMNS = (
     *("id", "owner", "name", "channel", "target", "secret", "kinds", "datasets", "threshold"),
     *("silent_for", "change_filter", "digest", "created_at", "ended_at"),

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from werkzeug.datastructures import MultiDict
 
 from livedata.model import ids
-from livedata.services import queries, rows
+from livedata.services import queries
 from livedata.services.audit.check import check_store
 from tests import made
 from tests.api.serving import Serving
@@ -66,7 +66,7 @@ class Shop:
         return [row["data"][self.field(name)] for row in self.rows]
 
     def edited(self) -> dict[str, set[str]]:
-        return rows.edited_cells(self.store, self.alice.owner, self.dataset)
+        return queries.edited_cells(self.store, self.alice.owner, self.dataset)
 
     def head(self) -> int:
         return len(self.alice.as_json(f"{path_of(self.dataset)}/changes")["data"])

@@ -6,7 +6,7 @@ import re
 
 from livedata.model import ids
 from livedata.model.row import Scalar
-from livedata.services import queries, rows
+from livedata.services import queries
 from livedata.store.database.store import Store
 from tests import made
 from tests.browsing.test_table import path_of
@@ -39,7 +39,7 @@ def test_a_name_that_is_a_cell_is_sorted_by_and_stands_in_no_column_again(
     page = alice.get(path_of(dataset))
     heads = re.findall(r'<th scope="col"[^>]*>(?:<a[^>]+><bdi>)?([^<]+)', page)
     assert heads == ["Row", "price", "stock", "note", "Status", "Updated"]
-    by_name = rows.label_field(store, alice.owner, dataset)
+    by_name = queries.label_field(store, alice.owner, dataset)
     page = alice.get(f"{path_of(dataset)}?sort={by_name}")
     assert re.findall(r'rows/[^"]+"><bdi>([^<]+)', page) == ["Chair", "Lamp", "Mug"]
     assert 'aria-sort="ascending"' in page

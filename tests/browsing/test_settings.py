@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
-from livedata.services import datasets, queries, rows, runs
+from livedata.services import datasets, queries, runs
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from tests import made
 from tests.services.research_table import PLAN
@@ -319,7 +319,7 @@ def test_the_column_that_names_rows_is_chosen(
     browser: Browser, alice: Visitor, store: Store, dataset: DatasetId
 ) -> None:
     def named_by() -> str | None:
-        column = rows.label_column(store, ids.OwnerName(alice.owner), dataset)
+        column = queries.label_column(store, ids.OwnerName(alice.owner), dataset)
         return None if column is None else column["name"]
 
     assert browser.field("columns", "label-column") == "title"

@@ -25,7 +25,7 @@ from livedata.services.moments import diff
 from livedata.services.notices import feeds
 from livedata.services.pages.history import Narrowing, history
 from livedata.services.pages.table import TableQuery, table_page
-from livedata.services.rows import label_column
+from livedata.services.queries import label_column
 from livedata.services.run_view import viewing
 from livedata.services.snapshot import snapshot
 from livedata.store.database.store import Store

@@ -20,7 +20,7 @@ from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw
 from livedata.model.problem import Remedy
 from livedata.services import queries
 from livedata.services.fires import Timetable, next_fires, timetable
-from livedata.services.rows import label_column
+from livedata.services.queries import label_column
 
 
 @click.command("list")

@@ -21,7 +21,7 @@ from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
-from livedata.services import datasets, queries, rows
+from livedata.services import datasets, queries
 from livedata.services.fires import timetable
 
 # On a command line an empty text is more often a variable that is not set than a wish.
@@ -112,7 +112,7 @@ def update_dataset(
         label = "" if label_column == "none" else label_column
         updated = datasets.update(store, ctx.owner, dataset_id, request, zone, label_column=label)
         fires = timetable(store, dataset_id, zone)
-        named_by = rows.label_column(store, ctx.owner, dataset_id)
+        named_by = queries.label_column(store, ctx.owner, dataset_id)
     if ctx.json:
         print_json(updated)
     else:

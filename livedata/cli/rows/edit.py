@@ -118,7 +118,7 @@ class _EditedRow:
         self.store, self.owner = store, owner
         self.dataset_id = queries.find_dataset(store, owner, name)
         self.columns = queries.dataset(store, owner, self.dataset_id)["columns"]
-        self.label = rows.label_field(store, owner, self.dataset_id)
+        self.label = queries.label_field(store, owner, self.dataset_id)
         self.id = queries.find_row(store, owner, self.dataset_id, key)
         self.before = queries.row(store, owner, self.dataset_id, self.id)
 

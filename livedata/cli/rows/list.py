@@ -30,7 +30,8 @@ from livedata.model.row import Row, RowDetail, RowFilter, Scalar
 from livedata.model.row_name import RowName, name_row
 from livedata.rules.conditions.parsing import parse_where
 from livedata.services import queries
-from livedata.services.rows import called, edited_cells, label_column, label_field
+from livedata.services.queries import edited_cells, label_column, label_field
+from livedata.services.rows import called
 from livedata.services.rows import stale as stale_edits
 from livedata.services.snapshot import snapshot
 

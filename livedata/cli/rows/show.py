@@ -19,7 +19,7 @@ from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
 from livedata.model.row_name import RowName, name_row
 from livedata.services import feed, queries
-from livedata.services.rows import label_field
+from livedata.services.queries import label_field
 from livedata.store.database.store import Database
 
 PAGE = 500

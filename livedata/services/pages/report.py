@@ -15,7 +15,7 @@ from livedata.model.row import Change, Row
 from livedata.model.row_name import RowName, name_row
 from livedata.services import queries
 from livedata.services.pages.history import Narrowing, Point, has_moved, history, last_ends, of_cell
-from livedata.services.rows import label_field
+from livedata.services.queries import label_field
 from livedata.store.database.store import Database
 
 MOST_ROWS: Final = 1_000

@@ -15,14 +15,12 @@ from msgspec.structs import asdict
 from livedata.model.dataset import TYPES_OF, Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
-from livedata.model.look import LookWish, PageLook
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.row_name import RowName, label_of, name_of
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue
-from livedata.rules.declaration.notices import ChangeFilter
 
 T = TypeVar("T")
 # A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
@@ -84,10 +82,7 @@ EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](
 )
 HARVEST = JsonColumn[list[PageRead]](list[PageRead])
 NAMES = JsonColumn[list[str]](list[str], flat=True)
-CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 TOLD = JsonColumn[dict[str, Any]](dict[str, Any])
-LOOK_WISH = JsonColumn[LookWish](LookWish)
-PAGE_LOOK = JsonColumn[PageLook](PageLook, anything=True)
 ANY_OBJECT = JsonColumn[dict[str, Any]](dict[str, Any], anything=True)
 ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]], flat=True)
 

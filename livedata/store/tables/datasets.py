@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import UniqueConstraint
 from sqlmodel import SQLModel
 
+from livedata.store import looks
 from livedata.store.database import codec
 from livedata.store.tables.columns import (
     archived,
@@ -110,8 +111,8 @@ class LookRecord(SQLModel, table=True):
     id: bytes = own_id()
     owner: str = text(foreign_key="owners.name")
     status: str = text()  # queued, running, over
-    wish: str = json(codec.LOOK_WISH)
-    seen: str | None = json(codec.PAGE_LOOK)
+    wish: str = json(looks.LOOK_WISH)
+    seen: str | None = json(looks.PAGE_LOOK)
     chosen: str | None = json(codec.ANY_OBJECT)
     tried: str | None = json(codec.ANY_OBJECT)
     error: str | None = text()  # why it came to no end, for a person

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from livedata.store import notices
 from livedata.store.database import codec
 from livedata.store.tables.columns import (
     archived,
@@ -97,7 +98,7 @@ class NoticeRecord(SQLModel, table=True):
     silent_for: int | None = big()
     created_at: int = moment()
     ended_at: int | None = moment()  # its receiver said: no more
-    change_filter: str | None = json(codec.CHANGE_FILTER)  # None: of all changes
+    change_filter: str | None = json(notices.CHANGE_FILTER)  # None: of all changes
     digest: str | None = text()  # the cron by which changes are told together
     digest_at: int | None = moment()  # its next fire, as reckoned in the time zone digest_zone
     digest_zone: str | None = text()
