@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from livedata.model.requests import UpdateDataset
+from livedata.services import datasets
 from tests import made
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium, looking
@@ -40,7 +42,7 @@ ITEMS: Final = tuple(
 )
 
 
-AGO: Final = 10 * 86_400 * 1_000_000
+DAY: Final = 86_400 * 1_000_000
 SIZE: Final[ViewportSize] = {"width": 1000, "height": 480}
 
 
@@ -72,8 +74,21 @@ def make(store: Store) -> tuple[DatasetId, DatasetId]:
     return kitchen, lamps
 
 
-def age(store: Store) -> None:
-    """Let all that happened so far be of ten days ago."""
+def month(store: Store) -> DatasetId:
+    """The same tables, read again and again for a month; one of them."""
+    kitchen, lamps = make(store)
+    for week in range(1, 7):
+        age(store, days=5)
+        items = [{**item, "price": float(item["price"] or 0) + week} for item in ITEMS]
+        made.take(store, kitchen, items[: 4 + week % 2])
+    datasets.update(store, "local", kitchen, UpdateDataset(schedule="0 */6 * * *"))
+    age(store, days=1)
+    change(store, kitchen, lamps)
+    return kitchen
+
+
+def age(store: Store, days: int = 10) -> None:
+    """Let all that happened so far be so many days older."""
     moments = {
         "runs": ("queued_at", "started_at", "completed_at"),
         "rows": ("updated_at",),
@@ -82,7 +97,7 @@ def age(store: Store) -> None:
     }
     with store.writing() as writer:
         for table, columns in moments.items():
-            moved = ", ".join(f"{column} = {column} - {AGO}" for column in columns)
+            moved = ", ".join(f"{column} = {column} - {days * DAY}" for column in columns)
             writer.execute(f"UPDATE {table} SET {moved}")
 
 
