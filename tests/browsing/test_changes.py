@@ -139,6 +139,22 @@ def test_days_and_times_are_those_of_the_zone(app: Flask, alice: Visitor, store:
     assert numbers(alice.get(path_of(dataset, f"?until={before}"))) == []
 
 
+def test_a_change_of_many_cells_tells_some_and_leads_to_the_row_that_has_all(
+    alice: Visitor, store: Store
+) -> None:
+    names = [f"column{number}" for number in range(1, 41)]
+    columns = [{"name": name, "type": "string", "key": name == "column1"} for name in names]
+    dataset = made.make_dataset(store, alice.owner, columns=columns)
+    items = [{name: f"{name} of {row}" for name in names} for row in range(50)]
+    made.take(store, dataset, items, owner=alice.owner)
+    page = alice.get(path_of(dataset))
+    assert len(page) < 100_000
+    (row, more) = re.search(r'<a href="([^"]*)">(\d+) more cells</a>', page).groups()  # type: ignore[union-attr]
+    assert int(more) == 32
+    history = alice.get(row).partition('id="history"')[2]
+    assert all(f"{name} of 49" in history for name in names)
+
+
 def test_what_narrows_the_changes_is_taken_away_piece_by_piece(
     alice: Visitor, shop: ids.DatasetId
 ) -> None:

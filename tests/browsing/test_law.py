@@ -52,6 +52,13 @@ def cut(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:300]}…"
 
 
+def shared(text: str) -> str:
+    """As a change has a text that two values share: of a long one the ends."""
+    if len(text) <= 600:
+        return text
+    return f"{text[:80]} … {len(text) - 160:,} characters as before … {text[-80:]}"
+
+
 def text(node: LexborNode) -> str:
     """What a part of a page says; of a long text all of it."""
     for summary in node.css("summary"):
@@ -185,7 +192,9 @@ def change_by_api(change: Change, labels: dict[str, str]) -> dict[str, Any]:
     if change["kind"] != "missing":
         for field in change["changedFieldIds"]:
             stood = written(before[field]) if field in before else ""
-            cells[labels[field]] = stood, written(change["data"][field])
+            stands = written(change["data"][field])
+            # An edit may cover what a Run has read anew: the cell says what it said.
+            cells[labels[field]] = (stood, stands) if stood != stands else (shared(stood),) * 2
     return {"sequence": str(change["sequence"]), "kind": KINDS[change["kind"]], "cells": cells}
 
 
