@@ -77,7 +77,10 @@ def pages(store: Store, owner: str) -> Iterator[str]:
     yield from addresses.of_looks(store, owner)
     yield from addresses.of_notices(store, owner)
     for dataset, of_it in addresses.of_datasets(store, owner):
-        yield from (*of_it, *addresses.of_rows(store, owner, dataset)[:1])
+        # The values of one column are shown as those of another.
+        values = [path for path in of_it if "facet=" in path]
+        yield from (path for path in of_it if path not in values[1:])
+        yield from addresses.of_rows(store, owner, dataset)[:1]
         ends = {run["status"]: run["id"] for run in queries.runs(store, owner, dataset, 30)}
         yield from (f"/runs/{run}" for end, run in ends.items() if end != "queued")
 
