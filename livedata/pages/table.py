@@ -198,8 +198,8 @@ def _choosing() -> dict[str, Any]:
     if not edit:
         return {"edit": None, "choose": address(edit="rows")}
     # By links, so that all rows of a page are chosen without a script.
-    every, none = address(edit="all"), address(edit="rows")
-    return {"edit": edit, "stop": address(edit=None), "every": every, "none": none}
+    every, choose = address(edit="all"), address(edit="rows")
+    return {"edit": edit, "stop": address(edit=None), "every": every, "choose": choose}
 
 
 def _beside_names(
