@@ -179,7 +179,7 @@ def look_at_other_days(page: Page) -> None:
         "aria-current", "page"
     )
     go(page, "Datasets")
-    expect(page.get_by_role("heading", name="All of them")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Datasets")
 
 
 def narrow_and_scroll(page: Page) -> None:
