@@ -153,7 +153,22 @@ def test_the_verdict_comes_first_and_what_is_to_be_made_last(alice: Visitor, see
     assert places == sorted(places)
     assert places[0] > -1
     verdict = page.partition('aria-label="What a Run would say"')[2].partition("</section>")[0]
-    assert '<a href="#make">Make the table</a>' in verdict
+    assert '<a class="button" href="#make">Make the table</a>' in verdict
+    assert '<a class="button quiet" href="#columns">Choose other columns</a>' in verdict
+
+
+@pytest.mark.one_database
+def test_the_columns_to_choose_are_as_wide_as_a_phone(browser: Browser, tmp_path: Path) -> None:
+    with closing(made.make_store(tmp_path)) as store, Serving(tmp_path) as server:
+        path = path_of(World(store).looks()[0])
+        base, phone = f"http://127.0.0.1:{server.port}", {"width": 390, "height": 844}
+        with looking(browser, base, store, viewport=phone) as visit:
+            visit.open(path)
+            widths = visit.page.locator(".kept-columns [data-label]:not(.number)").evaluate_all(
+                "cells => cells.map(cell => cell.offsetWidth)"
+            )
+    assert len(widths) == 6
+    assert min(widths) > 300
 
 
 def test_a_trial_that_is_refused_says_what_to_do_next(alice: Visitor, store: Store) -> None:
