@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Final
 
 from livedata.model.problem import Param, Problem
 
@@ -13,6 +15,11 @@ Words = str | Callable[[Problem], str]
 ``{pages:page(s)}`` becomes ``1 page`` or ``2 pages``.
 """
 
+_LENGTHS: Final = (("h", 3_600), ("min", 60), ("s", 1))
+"""A unit, and its seconds."""
+_SHORTEST: Final = 0.1
+_TELLING_TENTHS: Final = 9.95
+"""Of what took so many seconds, tenths say nothing."""
 _COUNT = re.compile(r"\{(\w+):([\w ]+)\(s\)\}")
 
 
@@ -28,3 +35,17 @@ def fill(table: Mapping[str, Words], problem: Problem) -> str:
 def plural(count: Param, noun: str) -> str:
     """``1 page``, ``2 pages``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def lasted(seconds: float) -> str:
+    """How long something took, in words: in its two largest units."""
+    if seconds < _SHORTEST:
+        return f"under {_SHORTEST} s"
+    if seconds < _TELLING_TENTHS:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
+    for (unit, length), (finer, shorter) in pairwise(_LENGTHS):
+        if whole >= length:
+            rest = whole % length // shorter
+            return f"{whole // length} {unit}" + (f" {rest} {finer}" if rest else "")
+    return f"{whole} s"

@@ -9,6 +9,7 @@ from flask import Blueprint, Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from livedata.messages.templates import lasted
 from livedata.pages.answers import HANDLERS, unrouted
 from livedata.pages.markup import filters
 from livedata.pages.visits import NotSent, begin, finish, finish_unrouted
@@ -87,6 +88,7 @@ def add_pages(app: Flask) -> None:
     for method, path, page, name in _ROUTES:
         routes.add_url_rule(path, f"{page}_{name}", _View(page, name), methods=[method])
     filters.add_to(app.jinja_env)
+    app.jinja_env.filters["lasted"] = lasted
     for kind, handler in HANDLERS.items():
         routes.register_error_handler(kind, handler)
     routes.register_error_handler(NotSent, lambda _: _View("sign_in", "keep")())

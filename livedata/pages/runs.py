@@ -13,7 +13,6 @@ from livedata.messages.run_end import read_so_far
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
-from livedata.model.run import Run
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import plot
 from livedata.pages.paging import cursor, next_page, page_ahead, place_of
@@ -46,22 +45,13 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         runs=kept,
         figures=figures,
         read_so_far=read_so_far,
-        took={run["id"]: seconds for run in kept if (seconds := _seconds(run)) is not None},
+        took={end.run: end.seconds for end in ends if end.seconds is not None},
         counts={end.run: end.rows for end in ends if end.rows is not None},
         drawn=plot(of_table(ends)),
         more=more,
         back=page_ahead(first, ON_A_PAGE, ahead),
         refusal=refusal,
     )
-
-
-def _seconds(run: Run) -> float | None:
-    """How long a Run took, to a tenth of a second; None of one that has not begun, or is open."""
-    begin, end = run["startedAt"], run["completedAt"]
-    if begin is None or end is None:
-        return None
-    # No less than nothing, whatever the clock did meanwhile.
-    return max(0, round((ids.parse_timestamp(end) - ids.parse_timestamp(begin)) / 1_000_000, 1))
 
 
 def run_now(dataset: str) -> Response:

@@ -29,11 +29,17 @@ _WHOLE = (
 )
 _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """No Run is queued after this moment, or has a later id."""
-# A row that is back counts as changed in its Run, and yet there is one more after it.
+# A row that is back counts as changed in its Run, and yet there is one more after it. A held Run
+# that was accepted by hand completed then; what it took are its attempts.
 _EARLIER = """
 SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
     SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
-    r.new_rows, r.changed_rows, r.gone_rows, r.completed_at - r.started_at
+    r.new_rows, r.changed_rows, r.gone_rows,
+    CASE WHEN r.started_at IS NOT NULL AND r.completed_at IS NOT NULL THEN
+        coalesce((SELECT a.ended_at FROM attempts a WHERE a.run_id = r.id
+            ORDER BY a.number DESC LIMIT 1), r.completed_at)
+        - coalesce((SELECT min(a.started_at) FROM attempts a WHERE a.run_id = r.id), r.started_at)
+    END
 FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
 ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
 """
@@ -178,7 +184,8 @@ def earlier_runs(
     ends = []
     for run, status, ended, added, *changed, took in reader.rows(_EARLIER, **place, limit=limit):
         left = rows if status == "succeeded" else None
-        seconds = None if took is None else took / 1_000_000
+        # No less than nothing, whatever the clock did meanwhile.
+        seconds = None if took is None else max(0, took) / 1_000_000
         new, other, gone = changed
         deltas: RowDeltas = {"new": new, "changed": other, "gone": gone}
         told = (format_uuid(run), status, format_timestamp(ended), deltas, sum(changed))

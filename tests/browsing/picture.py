@@ -87,17 +87,18 @@ def month(store: Store) -> DatasetId:
     return kitchen
 
 
-def age(store: Store, days: int = 10) -> None:
+def age(store: Store, days: float = 10) -> None:
     """Let all that happened so far be so many days older."""
     moments = {
         "runs": ("queued_at", "started_at", "completed_at"),
+        "attempts": ("started_at", "ended_at"),
         "rows": ("updated_at",),
         "revisions": ("created_at",),
         "observations": ("observed_at",),
     }
     with store.writing() as writer:
         for table, columns in moments.items():
-            moved = ", ".join(f"{column} = {column} - {days * DAY}" for column in columns)
+            moved = ", ".join(f"{column} = {column} - {int(days * DAY)}" for column in columns)
             writer.execute(f"UPDATE {table} SET {moved}")
 
 

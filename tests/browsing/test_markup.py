@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata import pages
+from livedata.messages.templates import lasted
 from livedata.model import ids
 from livedata.pages.markup.filters import ago, cell, moment
 
@@ -86,3 +87,25 @@ def test_a_moment_is_told_by_its_distance_with_the_exact_one_at_hand(
     written = ago(then)
     assert f">{told}</time>" in written
     assert f'title="{then}"' in written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "under 0.1 s"),
+        (0.099, "under 0.1 s"),
+        (0.1, "0.1 s"),
+        (2, "2 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (12.4, "12 s"),
+        (59.6, "1 min"),
+        (125, "2 min 5 s"),
+        (3_600, "1 h"),
+        (3_599.9, "1 h"),
+        (3_725, "1 h 2 min"),
+        (2_678_400.088, "744 h"),
+    ],
+)
+def test_what_something_took_is_told_in_its_two_largest_units(seconds: float, told: str) -> None:
+    assert lasted(seconds) == told

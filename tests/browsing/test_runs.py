@@ -23,6 +23,7 @@ from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from livedata.store.shown_runs import Progress
 from tests import made
 from tests.browsing.addresses import OF_A_DATASET
+from tests.browsing.picture import age
 from tests.browsing.test_news import rows_of
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
@@ -258,6 +259,19 @@ def test_a_held_run_is_accepted_once(alice: Visitor, runs: Runs) -> None:
     again = alice.post(f"{held}/accept", token)
     assert again.status_code == 409
     assert "not held, so there is nothing to accept" in again.text
+
+
+def test_the_list_and_the_page_say_alike_how_long_a_run_took_whenever_it_is_accepted(
+    alice: Visitor, store: Store, runs: Runs
+) -> None:
+    # It waits for two hours until it is accepted.
+    age(store, days=1 / 12)
+    held = runs.by_end["held"]
+    assert alice.post(f"{held}/accept", alice.token(held)).status_code == 303
+    took = re.search(r"took (under 0\.1 s|[\d.]+ s)<", alice.get(held))
+    assert took is not None
+    line = alice.get(runs.path).partition(f'href="{held}">')[2].partition("</tr>")[0]
+    assert f'data-label="Took">{took[1]}</td>' in line
 
 
 def test_a_run_is_asked_for_and_not_twice_at_once(alice: Visitor, store: Store) -> None:

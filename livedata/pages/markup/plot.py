@@ -11,6 +11,7 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from livedata.messages.templates import lasted
 from livedata.model import ids
 from livedata.model.run import TraceStep
 from livedata.pages.markup.filters import count, moment
@@ -177,7 +178,7 @@ def strip(runs: Sequence[RunEnd]) -> Markup:
 
 
 def _item(run: RunEnd, longest: float) -> str:
-    took = "" if run.seconds is None else f", {run.seconds:.1f} s"
+    took = "" if run.seconds is None else f", {lasted(run.seconds)}"
     told = f"{run.status}, {run.at[:10]} {run.at[11:16]} UTC{took}"
     height = _LOWEST
     if run.seconds is not None and longest:
