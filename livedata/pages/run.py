@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from flask import g, redirect, request
 from msgspec import Struct
-from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -19,7 +18,7 @@ from livedata.messages.render import sentence
 from livedata.messages.research import describe_calls
 from livedata.messages.research_findings import fact_meaning
 from livedata.messages.run_end import read_so_far
-from livedata.model.dataset import labels
+from livedata.model.dataset import Dataset, labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
@@ -44,6 +43,18 @@ OF_A_KIND: Final = 10
 """So many rows that an accepted Run made, changed or found gone are shown of each."""
 
 
+_PREVIEW: Final = "/preview"
+_ABOVE: Final = "#acts"
+_DONE_BY: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("preview", "compare_source", "suggest_source"), _PREVIEW),
+    **dict.fromkeys(("run_again", "run_later", "run_once_changed", "confirm_loss"), _ABOVE),
+    **dict.fromkeys(("accept", "accept_loss", "accept_paid"), _ABOVE),
+    **dict.fromkeys(("run_less_often", "start_schedule"), "/settings"),
+    "revise": "/settings#source",
+}
+"""Code of a remedy -> where it is done: on another page of the dataset, or on that of the Run."""
+
+
 class Changed(Struct, frozen=True):
     """The first rows that an accepted Run changed, and how long a text may be in them."""
 
@@ -52,12 +63,20 @@ class Changed(Struct, frozen=True):
     longest: int
 
 
+class NextStep(Struct, frozen=True):
+    """What may be tried, in words: the page that does it, or else a command if there is one."""
+
+    words: str
+    command: str | None
+    page: str | None
+
+
 class ShownCause(Struct, frozen=True):
     """What may explain how a Run ended: its sentence, what shows it, and what to try."""
 
     message: str
     evidence: Sequence[str]
-    tries: Sequence[Try]
+    tries: Sequence[NextStep]
 
 
 def show(run: str, refusal: str = "", status: int = 200) -> Response:
@@ -65,7 +84,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     with viewing(context().store, g.caller.owner, RunId(identified(run))) as view:
         report, dataset, before = report_of(view), view.dataset, passed_over(request.args)
         about = Subject(view.owner, dataset["name"], report.run["id"])
-        shown, kept, source = _shown(view, report, about, before), view.page, view.source
+        shown, kept, mendable = _shown(view, report, about, before), view.page, _is_mendable(view)
     changed: Changed | None = shown["changed"]
     if shown["held"] is not None and before and not shown["held"].rows:
         raise no_end()
@@ -88,8 +107,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         each_kind=OF_A_KIND,
         refusal=refusal,
         more=_more(report, shown["held"]),
-        # Rows are what a source is looked for by; a plan has no selectors.
-        mendable=kinds.of_source(source).to_revise(source) is None and dataset["rowCount"] > 0,
+        mendable=mendable,
         back=back_by(ON_A_PAGE, f"/runs/{report.run['id']}"),
         **shown,
     )
@@ -102,7 +120,7 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
     return {
         "credits": report.charged,
         "figures": report.figures,
-        "causes": _causes(explained, about),
+        "causes": _causes(explained, about, view),
         "odd": [*odd_sentences(report.facts), *findings],
         "unknown": finding_sentence(explained.unknown.code) if explained.unknown else None,
         "matches": explained.matches,
@@ -143,21 +161,35 @@ def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _causes(explained: RunExplanation, about: Subject) -> list[ShownCause]:
+def _causes(explained: RunExplanation, about: Subject, view: RunView) -> list[ShownCause]:
+    mendable = _is_mendable(view)
     return [
         ShownCause(
             sentence(cause),
             # What the Run says of itself stands above already.
             [sentence(fact) for fact in cause.evidence if fact != explained.problem],
-            [_without_paths(each) for each in tries(cause.remedies, about)],
+            [_step(each, view.dataset, mendable) for each in tries(cause.remedies, about)],
         )
         for cause in explained.causes
     ]
 
 
-def _without_paths(each: Try) -> Try:
-    """The same without a command that names files of the server: others look at pages too."""
-    return replace(each, command=None) if is_of_the_machine(each.remedy) else each
+def _is_mendable(view: RunView) -> bool:
+    """Whether another source can be looked for on the page as it is."""
+    # Rows are what a source is looked for by; a plan has no selectors.
+    is_of_selectors = kinds.of_source(view.source).to_revise(view.source) is None
+    return is_of_selectors and view.dataset["rowCount"] > 0
+
+
+def _step(each: Try, dataset: Dataset, mendable: bool) -> NextStep:
+    code = each.remedy.code
+    # No command that names files of the server: others look at pages too.
+    command = None if is_of_the_machine(each.remedy) else each.command
+    place = _DONE_BY.get(code)
+    if place is None or (place == _PREVIEW and not mendable):
+        return NextStep(each.words, command, None)
+    page = place if place.startswith("#") else f"/datasets/{dataset['id']}{place}"
+    return NextStep(each.words, command, page)
 
 
 def screenshot(run: str) -> Response:

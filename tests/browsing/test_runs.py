@@ -93,11 +93,31 @@ def test_a_run_says_how_it_ended_and_why(
 
 
 @pytest.mark.one_database
-def test_what_to_try_has_its_command(alice: Visitor, store: Store, runs: Runs) -> None:
-    page = alice.get(runs.by_end["failed"])
-    name = queries.dataset(store, "alice", runs.dataset)["name"]
-    command = f"livedata dataset revise {name} source.toml --owner alice"
-    assert f'<code dir="ltr">{command}</code>' in page
+def test_what_to_try_leads_to_the_page_that_does_it_and_else_has_its_command(
+    alice: Visitor, runs: Runs
+) -> None:
+    run, dataset = runs.by_end["failed"], runs.path.removesuffix("/runs")
+    told = alice.get(run).partition('aria-label="Decision"')[2].partition("</section>")[0]
+    helps = told.partition("What helps:")[2]
+    revise = "<bdi>Mend the source and keep rows and history</bdi>"
+    assert f'<li><a href="{dataset}/settings#source">{revise}</a>.</li>' in helps
+    shell = f"livedata runs explain {run.removeprefix('/runs/')} --page --owner alice"
+    assert f'Look at the page as it was</bdi>: <code dir="ltr">{shell}</code>' in helps
+
+
+def test_a_held_run_folds_the_rows_that_go_and_says_what_is_odd_before(
+    alice: Visitor, runs: Runs
+) -> None:
+    raw = alice.get(runs.by_end["held"])
+    page = plain(raw)
+    order = ["What looks odd", "What this output would change", "37 gone: Lamp 2, Lamp 3, "]
+    places = [page.find(part) for part in order]
+    assert places == sorted(places)
+    assert places[0] > -1
+    table = raw.partition('aria-label="What would change"')[2].partition("</table>")[0]
+    assert re.findall(r'class="fresh \w+">(\w+)<', table) == ["changed"]
+    fold = page.partition("37 gone: ")[2].partition("</details>")[0]
+    assert fold.count("<li>") == 37
 
 
 def test_a_held_run_says_what_each_cell_would_become(alice: Visitor, runs: Runs) -> None:
@@ -379,8 +399,8 @@ def test_what_a_held_run_of_research_would_change_is_told_by_name(
     told = {
         name: link
         for link, name in re.findall(
-            r'<th scope="row">(?:<a href="([^"]+)">)?<bdi>([^<]+)',
-            page.partition("</table>")[0],
+            r'<(?:th scope="row"|li)>(?:<a href="([^"]+)">)?<bdi>([^<]+)',
+            page.partition("</details>")[0],
         )
     }
     assert {*names[:9], "Bolt"} == told.keys()
@@ -397,8 +417,8 @@ def test_all_that_a_held_run_would_change_is_shown_page_by_page(
     made.take(store, dataset, items, owner=alice.owner)
     held = f"/runs/{made.take(store, dataset, items[:10], owner=alice.owner)}"
     pages = list(alice.pages(held))
-    gone = re.compile(r'<tr class="gone">\s*<th scope="row"><a [^>]+><bdi[^>]*>([^<]+)')
-    rows = [gone.findall(page) for page in pages]
+    gone = re.compile(r'<li><a href="/datasets/[^"]+/rows/[^"]+"><bdi>([^<]+)')
+    rows = [gone.findall(page.partition("240</data> gone: ")[2]) for page in pages]
     assert [len(page) for page in rows] == [100, 100, 40]
     assert len({row for page in rows for row in page}) == 240
     told = [re.sub("<[^>]+>", "", page) for page in pages]
@@ -437,14 +457,14 @@ def test_nobody_is_told_to_accept_an_output_that_is_not_kept(alice: Visitor, sto
     items = World(store, alice.owner).items(40)
     made.take(store, dataset, items, owner=alice.owner)
     held = made.take(store, dataset, items[:2], owner=alice.owner)
-    accept = f"runs accept {held}"
+    accept = '<a href="#acts"><bdi>If the site is right, accept the output</bdi></a>'
     assert accept in alice.get(f"/runs/{held}")
     made.take(store, dataset, items, owner=alice.owner)
     page = alice.get(f"/runs/{held}")
     assert "accept it" not in page
     assert accept not in page
     assert "second complete Run" not in page
-    assert "Run again: <code" in re.sub("</?bdi[^>]*>", "", page)
+    assert '<a href="#acts"><bdi>Run again</bdi></a>' in page
 
 
 @pytest.mark.one_database
