@@ -26,7 +26,7 @@ from livedata.model.errors import (
     RunInProgress,
 )
 from livedata.model.ids import DatasetId, LookId
-from livedata.model.recipe import Kind, run_kind
+from livedata.model.recipe import Kind, Read, run_kind
 from livedata.model.requests import CreateDataset
 from livedata.model.research.declaration import PlanFile
 from livedata.pages import settings
@@ -111,6 +111,9 @@ def preview(dataset: str, refused: RefusedForm | None = None, status: int = 200)
     shown, look = queries.dataset(db, owner, raw), looks.of_dataset(db, owner, raw)
     tried = None if look is None or look.is_open else look.tried
     changes = None if tried is None else _changes(tried)
+    declared = queries.source(db, owner, raw)
+    # What was tried says what it reads by itself.
+    reading = _reading(declared["source"]) if tried is None else None
     return page(
         "preview.html",
         data=lambda: {"data": _as_json(look), "changes": changes},
@@ -124,7 +127,8 @@ def preview(dataset: str, refused: RefusedForm | None = None, status: int = 200)
         changes=changes,
         more=None,
         usable=changes is not None and tried is not None and tried["outcome"] in USABLE,
-        source=_source(shown["name"], look, refused),
+        reading=reading,
+        source=_source(shown["name"], look, refused, None if reading is None else declared),
         version=queries.recipe_version(db, owner, raw),
         known_records=known_records,
         refused=refused,
@@ -137,12 +141,31 @@ def _changes(tried: Any) -> ProposedChanges | None:
     return msgspec.convert(tried["changes"], ProposedChanges) if "changes" in tried else None
 
 
-def _source(name: str, look: StoredLook | None, refused: RefusedForm | None) -> str:
-    """The source as TOML that was typed last, or tried; nothing if there is none."""
+def _source(
+    name: str,
+    look: StoredLook | None,
+    refused: RefusedForm | None,
+    pinned: Mapping[str, Any] | None,
+) -> str:
+    """The source as TOML that was typed last, or tried, or else the one that is read with.
+
+    Nothing if it cannot be written.
+    """
     if refused is not None and refused.typed:
         return refused.typed["source"]
-    declared = None if look is None else proposed_source(look)
-    return "" if declared is None else write_declaration(name, declared)
+    declared = pinned if look is None else proposed_source(look) or pinned
+    try:
+        return "" if declared is None else write_declaration(name, declared)
+    except Invalid:
+        return ""
+
+
+def _reading(source: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a source of selectors reads, and where; None of any other."""
+    if run_kind(source) != "selectors":
+        return None
+    fields = [(each["name"], Read(**each["read"]).place) for each in source["fields"]]
+    return {"url": source["url"], "rows": source["itemSelector"], "fields": fields}
 
 
 def _progress(look: StoredLook | None) -> dict[str, Any]:

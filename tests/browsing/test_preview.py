@@ -113,6 +113,20 @@ def test_what_it_would_change_is_shown_by_row_with_the_selectors(
     assert alice.as_json(lamps.preview)["changes"]["unchanged"] == 37
 
 
+def test_before_anything_is_tried_it_says_what_is_read_now_and_folds_the_form(
+    alice: Visitor, lamps: Shop
+) -> None:
+    raw = alice.get(lamps.preview)
+    shown = text_of(raw)
+    for told in ("What is read now", f"Address{made.URL}", "Each rowli", "sku.sku"):
+        assert told in shown, shown
+    form = raw.partition("Try another source that you type</summary>")[2].partition("</details>")[0]
+    assert 'itemSelector = "li"' in form.replace("&#34;", '"')
+    assert "Try this source" in form
+    lamps.tried()
+    assert "What is read now" not in alice.get(lamps.preview)
+
+
 def test_its_use_revises_the_dataset_and_runs_it_once(
     alice: Visitor, store: Store, lamps: Shop
 ) -> None:
