@@ -36,6 +36,8 @@ from livedata.services.notices.gathering import KINDS
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
 from livedata.services.run_view import RunView, viewing
+from livedata.store import shown_runs
+from livedata.store.shown_runs import RunEnd
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
@@ -43,6 +45,8 @@ OF_A_KIND: Final = 10
 """So many rows that an accepted Run made, changed or found gone are shown of each."""
 
 
+LOOKED_BACK: Final = 20
+"""Among so many Runs one that was accepted is looked for, to say what an open one may take."""
 _PREVIEW: Final = "/preview"
 _ABOVE: Final = "#acts"
 _DONE_BY: Final[Mapping[str, str]] = {
@@ -132,7 +136,14 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "research": told,
         "trace": diagnostics.timing(view),
         "progress": report.progress,
+        "lastAccepted": None if report.progress is None else _last_accepted(view),
     }
+
+
+def _last_accepted(view: RunView) -> RunEnd | None:
+    """The last of the Runs before an open one that was accepted; None if it is long ago."""
+    before = shown_runs.earlier_runs(view.reader, view.ref.id, LOOKED_BACK)
+    return next((end for end in before if end.status == "succeeded"), None)
 
 
 def _changed(view: RunView) -> Changed | None:

@@ -49,7 +49,8 @@ class RunWait(Struct, frozen=True):
 class RunProgress(Struct, frozen=True):
     """A Run that is queued or running, and since when.
 
-    `seconds` have gone by since then; `waits` is None of one that reads its pages.
+    `seconds` have gone by since then; `waits` is None of one that reads its pages. While it is
+    queued, so many Runs of its site wait `longer`.
     """
 
     since: str
@@ -57,6 +58,7 @@ class RunProgress(Struct, frozen=True):
     so_far: Progress | None
     waits: RunWait | None
     cancelling: bool
+    longer: int
 
 
 def run_progress(reader: Reader, run: RunId) -> RunProgress | None:
@@ -76,6 +78,7 @@ def run_progress(reader: Reader, run: RunId) -> RunProgress | None:
         shown_runs.progress_so_far(reader, run) if waits.status == "running" else None,
         None if code is None else _told(code, queue.site(reader, run), waits.attempt),
         waits.cancelling,
+        queue.waiting_longer(reader, run) if waits.status == "queued" else 0,
     )
 
 

@@ -219,6 +219,16 @@ def site(reader: Reader, run: RunId) -> str:
     return own
 
 
+def waiting_longer(reader: Reader, run: RunId) -> int:
+    """How many Runs of the site of a Run that is queued were queued before it, and still are."""
+    number: int = reader.value(
+        "SELECT count(*) FROM runs r JOIN runs w ON w.site = r.site "
+        "AND (w.queued_at, w.id) < (r.queued_at, r.id) WHERE r.id = :run AND w.status = 'queued'",
+        run=run,
+    )
+    return number
+
+
 def is_busy(reader: Reader, site: str) -> bool:
     """Whether a Run in progress has the turn of a site."""
     has = "SELECT 1 FROM runs WHERE status = 'running' AND turn = :site"

@@ -46,7 +46,7 @@ def test_a_run_in_progress_says_how_it_gets_on(alice: Visitor, store: Store) -> 
     attempt, path = begun(store, alice.owner)
     attempts.heartbeat(store, attempt, Progress(3, 60))
     page = alice.get(path)
-    assert "It is not over yet: 3 pages with 60 items so far." in page
+    assert "<b>Running</b>: 3 pages with 60 items so far." in page
     assert re.search(
         r"<li>running since <time [^>]+>just now</time></li>\n<li>under 0\.1 s</li>", page
     )
@@ -60,7 +60,10 @@ def test_a_run_that_waits_says_for_what(alice: Visitor, store: Store) -> None:
     other = made.make_dataset(store, alice.owner, "other")
     run, _ = runs.enqueue(store, alice.owner, other)
     told = "It waits for its turn at shop.example: another Run of that site is in progress."
-    assert told in alice.get(f"/runs/{run}")
+    assert f"<b>Queued</b>. {told} <a" in alice.get(f"/runs/{run}")
+    third, _ = runs.enqueue(store, alice.owner, made.make_dataset(store, alice.owner, "third"))
+    longer = '<data value="1">1</data> Run of that site waits longer.'
+    assert f"<b>Queued</b>. {told} {longer} <a" in alice.get(f"/runs/{third}")
     assert alice.post(f"/runs/{run}/cancel", alice.token("/")).status_code == 303
     assert "The Run was cancelled." in alice.get(f"/runs/{run}")
 

@@ -82,7 +82,14 @@ def runs(store: Store, alice: Visitor) -> Runs:
         ("blocked", ["The site answers 403: it refuses to give the page out.", "forbidden"]),
         ("held", ["37 of 39 rows would be gone", "Accept this output", "37</data> gone"]),
         ("succeeded", ["40</data> new", "passed", "Steps"]),
-        ("queued", ["It is not over yet.", "Look again"]),
+        (
+            "queued",
+            [
+                "<b>Queued</b>. It waits for a worker",
+                "</a> took under 0.1 s and left",
+                "Look again",
+            ],
+        ),
     ],
 )
 def test_a_run_says_how_it_ended_and_why(
@@ -155,10 +162,10 @@ def test_a_run_in_progress_says_what_it_has_read_and_no_zeros(alice: Visitor, st
         assert "0</data>" not in alice.get(asked)
     attempt = attempts.begin(store, ids.RunId(ids.raw_id(run.rpartition("/")[2])))
     assert attempt is not None
-    assert "It is not over yet. <a" in alice.get(run)
+    assert "<b>Running</b>. <a" in alice.get(run)
     attempts.heartbeat(store, attempt, Progress(3, 41))
     told = "3 pages with 41 items so far"
-    assert f"It is not over yet: {told}. <a" in alice.get(run)
+    assert f"<b>Running</b>: {told}. <a" in alice.get(run)
     assert told in alice.get(path)
     for asked in (run, path):
         assert "0 new" not in plain(alice.get(asked))
@@ -300,7 +307,7 @@ def test_a_run_is_asked_for_and_not_twice_at_once(alice: Visitor, store: Store) 
     assert "There was no Run yet." in alice.get(path)
     answer = alice.post(path, alice.token(path))
     assert answer.status_code == 303
-    assert "It is not over yet." in alice.get(answer.location)
+    assert "<b>Queued</b>. It waits" in alice.get(answer.location)
     again = alice.post(path, alice.token(path))
     assert again.status_code == 409
     assert 'role="alert"' in again.text
