@@ -38,6 +38,7 @@ from livedata.rules.declaration.declaration_text import DeclarationText
 from livedata.rules.declaration.research import check_plan_file
 from livedata.services import datasets, looks, queries
 from livedata.services.kept_output import ProposedChanges
+from livedata.services.kinds import choice as kinds
 from livedata.services.looks import USABLE, proposed_source
 from livedata.services.pages.row_edits import as_sent
 from livedata.services.research import declaring
@@ -162,7 +163,7 @@ def _source(
 
 def _reading(source: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a source of selectors reads, and where; None of any other."""
-    if run_kind(source) != "selectors":
+    if kinds.of_source(source).to_revise(source) is not None:
         return None
     fields = [(each["name"], Read(**each["read"]).place) for each in source["fields"]]
     return {"url": source["url"], "rows": source["itemSelector"], "fields": fields}
