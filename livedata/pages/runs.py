@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -19,7 +20,7 @@ from livedata.pages.paging import cursor, next_page, page_ahead, place_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
 from livedata.services.pages.history import earlier_runs, of_table, run_ahead
-from livedata.services.run_report import all_figures
+from livedata.services.run_report import Figures, all_figures
 
 ON_A_PAGE: Final = 30
 
@@ -47,11 +48,17 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         read_so_far=read_so_far,
         took={end.run: end.seconds for end in ends if end.seconds is not None},
         counts={end.run: end.rows for end in ends if end.rows is not None},
+        has_why=any(run["error"] or _has_read(figures, run["id"]) for run in kept),
         drawn=plot(of_table(ends)),
         more=more,
         back=page_ahead(first, ON_A_PAGE, ahead),
         refusal=refusal,
     )
+
+
+def _has_read(figures: Mapping[str, Figures], run: str) -> bool:
+    """Whether a Run is open and has said how far it has come."""
+    return run in figures and figures[run].so_far is not None
 
 
 def run_now(dataset: str) -> Response:

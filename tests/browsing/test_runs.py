@@ -385,6 +385,21 @@ def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:
     assert 'aria-label="From 40 to 39; the lowest is 39, the highest 40."' in page
 
 
+@pytest.mark.one_database
+def test_the_list_has_a_column_for_why_only_if_a_run_has_a_reason(
+    alice: Visitor, store: Store, runs: Runs
+) -> None:
+    why = '<th scope="col">Why</th>'
+    assert why in alice.get(runs.path)
+    dataset = made.make_dataset(store, alice.owner, "well")
+    made.take(store, dataset, World(store, alice.owner).items(3), owner=alice.owner)
+    page = alice.get(f"/datasets/{ids.format_uuid(dataset)}/runs")
+    assert why not in page
+    assert page.count('<th scope="col"') == 7
+    body = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    assert body.count("<td") == 6
+
+
 def test_runs_are_paged(alice: Visitor, store: Store) -> None:
     dataset = made.make_dataset(store, "alice")
     for _ in range(33):
