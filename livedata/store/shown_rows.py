@@ -21,7 +21,7 @@ from livedata.store.database.statements import listed
 
 T = TypeVar("T")
 
-_CANDIDATE = "SELECT id, row_key, updated_at, data, overrides FROM rows WHERE"
+_CANDIDATE = "SELECT id, row_key, updated_at, presence, data, overrides FROM rows WHERE"
 # What stood there is kept with the change, else with the revision before it: only then is that one
 # looked up, for none has the id NULL. The dataset is not named: with it, SQLite would read all its
 # rows instead of looking up these.
@@ -49,6 +49,7 @@ class CandidateRow(Struct, frozen=True):
     id: RowId
     key: str
     updated_at: Micros
+    presence: Presence
     data: str
     overrides: str | None
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _VALUE = re.compile(
     r'<li>\s*(?:<a href="([^"]*)">|<span>)(.*?)</(?:a|span)>\s*'
-    r'<span class="number"><data value="(\d+)">',
+    r'(?:<span class="number"><data value="(\d+)">|</li>)',
     re.DOTALL,
 )
 NAMES = ["Red lamp", "Blue lamp", '"Lamp"  of oak', "red lamp", "x" * 600, " ", "a, b and c"]
@@ -47,7 +47,11 @@ def values(page: str) -> list[tuple[str, int, str | None]]:
     """The values that a page tells: what they say, in how many rows, and the address of those."""
     section = page[page.index('<section class="facets"') :].partition("</section>")[0]
     return [
-        (" ".join(re.sub("<[^>]*>", "", unescape(said)).split()), int(rows), unescape(to) or None)
+        (
+            " ".join(re.sub("<[^>]*>", "", unescape(said)).split()),
+            int(rows or 1),
+            unescape(to) or None,
+        )
         for to, said, rows in _VALUE.findall(section)
     ]
 
@@ -83,6 +87,10 @@ def test_each_value_leads_to_just_the_rows_that_have_it(
         else:
             assert said.startswith("xxx") or not rows, said
     others = re.search(r'in <data value="(\d+)">\d+</data> rows?</p>', page)
+    singles = re.search(r'Each of the <data value="(\d+)">\d+</data> values stands once', page)
+    if singles is not None:
+        assert all(rows == 1 for said, rows, _ in told if said != "empty")
+        told = [("all", int(singles[1]), None), *(each for each in told if each[0] == "empty")]
     whole = len(all_keys(alice, f"{lamps}?{query}"))
     assert sum(rows for _, rows, _ in told) + (int(others[1]) if others else 0) == whole
     assert hits(page) == f"{whole} of 120 rows"
@@ -131,6 +139,30 @@ def test_the_form_leads_to_the_values_of_the_column_that_is_chosen(
     nothing = alice.get(f"{lamps}?{urlencode({**form, 'filter': ''})}")
     assert "Choose a column." in nothing
     assert "begin at the table again" in alice.get(f"{lamps}?facet=nothing", 400)
+
+
+def test_values_that_stand_once_each_are_told_in_a_sentence_without_bars(
+    alice: Visitor, store: Store, lamps: str
+) -> None:
+    page = alice.get(f"{lamps}?facet={fields(store, lamps)['sku']}")
+    section = page[page.index('<section class="facets"') :].partition("</section>")[0]
+    told = " ".join(re.sub("<[^>]*>", "", section).split())
+    assert "Each of the 120 values stands once; the first of them: K000 K001 K002" in told
+    assert "<svg" not in section
+    assert "other values" not in told
+
+
+def test_rows_that_are_gone_are_named_apart_from_those_that_the_table_counts(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items: list[Mapping[str, Scalar]] = [{"sku": f"K{n}", "stock": True} for n in range(5)]
+    for seen in (items, items[:4], items[:4], items[:4]):
+        made.take(store, dataset, seen, owner=alice.owner)
+    path = path_of(dataset)
+    page = alice.get(f"{path}?facet={fields(store, path)['stock']}")
+    section = page[page.index('<section class="facets"') :].partition("</section>")[0]
+    assert "4 rows, 1 gone" in re.sub("<[^>]*>", "", section)
 
 
 def test_as_json_it_has_the_same(alice: Visitor, store: Store, lamps: str) -> None:

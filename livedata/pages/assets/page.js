@@ -30,14 +30,16 @@ for (const place of document.querySelectorAll(".cells td.number, .cells td.numbe
 for (const data of document.querySelectorAll("data:not(.truth)")) write(data, 0);
 
 // Numbers of a column have alike many decimals, so that their points stand below each other.
+function align(column) {
+  const decimals = Math.max(...column.map(data => (data.value.split(".")[1] ?? "").length));
+  if (decimals > 0 && decimals < numbers.length) for (const data of column) write(data, decimals);
+}
+align([...document.querySelectorAll(".facets data.number")]);
 for (const table of document.querySelectorAll("table.cells")) {
   const columns = [];
   for (const data of table.querySelectorAll("td.number > data:not(.truth)"))
     (columns[data.parentElement.cellIndex] ??= []).push(data);
-  for (const column of columns.filter(Boolean)) {
-    const decimals = Math.max(...column.map(data => (data.value.split(".")[1] ?? "").length));
-    if (decimals > 0 && decimals < numbers.length) for (const data of column) write(data, decimals);
-  }
+  for (const column of columns.filter(Boolean)) align(column);
 }
 
 // A Run that is not over: the page asks again, as its link would.

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model.dataset import Column, ColumnType
 from livedata.model.ids import DatasetId, OwnerName, microseconds
@@ -55,7 +56,8 @@ class Facet(Struct, frozen=True, rename="camel"):
 class Facets(Struct, frozen=True, rename="camel"):
     """The values of a column in the rows that a query finds, as far as they were counted.
 
-    `others` is how many values are not told, and `other_rows` in how many rows they stand.
+    `others` is how many values are not told, and `other_rows` in how many rows they stand. Of all
+    rows so many are `gone`.
     """
 
     column: Column
@@ -63,6 +65,14 @@ class Facets(Struct, frozen=True, rename="camel"):
     hits: Hits
     others: int = 0
     other_rows: int = 0
+    gone: int = 0
+
+    @property
+    def singles(self) -> int:
+        """How many values there are, if each stands once and they are told one by one; else 0."""
+        told = [facet.rows for facet in self.facets if facet.value is not None]
+        values = len(told) + self.others
+        return values if values > 1 and values == sum(told) + self.other_rows else 0
 
 
 def facets(
@@ -73,6 +83,7 @@ def facets(
     Raises NotFound.
     """
     counter: Counter[Comparable | None] = Counter()
+    gone = 0
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
         column, place = fields.columns[field], fields.positions[field]
@@ -80,12 +91,14 @@ def facets(
         kind = column["type"]
         for row in looking.wanted():
             values = row.values
+            gone += row.presence == "missing"
             # A row may be older than the last columns.
             counter[as_compared(kind, values[place]) if place < len(values) else None] += 1
         total = count(reader, dataset, ALL_ROWS)
     hits = Hits(counter.total(), total, is_exact=not looking.is_cut)
     empty = counter.pop(None, 0)
-    return _told(column, cast("Counter[Comparable]", counter), empty, hits)
+    told = _told(column, cast("Counter[Comparable]", counter), empty, hits)
+    return replace(told, gone=gone)
 
 
 def _told(column: Column, counter: Counter[Comparable], empty: int, hits: Hits) -> Facets:
