@@ -101,6 +101,7 @@ def show(
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
         form=form,
+        begun=bool({*NoticeForm.__struct_fields__, "dataset", "kind"} & request.args.keys()),
         refused=refused,
         channels=CHANNELS,
         **_CHOICES,

@@ -185,6 +185,22 @@ def test_an_address_begins_the_form(alice: Visitor, store: Store) -> None:
     assert "<details>" in alice.get("/notices")
 
 
+def test_the_form_is_folded_until_an_address_begins_it_or_it_is_refused(alice: Visitor) -> None:
+    folded, opened = '<details id="add">', '<details id="add" open>'
+    assert folded in alice.get("/notices")
+    for address in ("when=price+%3C+20", "on=changes", "columns=price"):
+        assert opened in alice.get(f"/notices?{address}")
+    assert opened in NoticePage(alice).add(422, name="")
+
+
+def test_how_many_and_how_long_stand_beside_what_they_are_of(alice: Visitor) -> None:
+    choices = alice.get("/notices").partition("<legend>Tells that")[2].partition("</fieldset>")[0]
+    order = ('value="failing"', 'id="after"', 'value="recovered"', 'value="silent"', 'id="silent"')
+    places = [choices.index(each) for each in order]
+    assert places == sorted(places)
+    assert places[-1] < choices.index('value="odd"')
+
+
 def test_an_address_fills_no_target_and_names_no_dataset_of_somebody_else(
     alice: Visitor, bob: Visitor, store: Store
 ) -> None:
