@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from threading import Event
 from typing import Any, Final
 
@@ -24,8 +25,8 @@ from livedata.model.errors import (
     LocatedDetail,
     NotFound,
 )
-from livedata.model.ids import NoticeId
-from livedata.model.row import REVISION_KINDS
+from livedata.model.ids import DatasetId, NoticeId
+from livedata.model.row import REVISION_KINDS, RevisionKind
 from livedata.pages.answers import page, sentences
 from livedata.pages.notice_form import NoticeForm, whole
 from livedata.pages.settings import COMMON
@@ -36,6 +37,7 @@ from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.cloud_events import trial_event
 from livedata.services.notices.subscriptions import Listing, as_json
 from livedata.services.pages import sessions
+from livedata.store import datasets
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice, NoticeState, Subscription
 from livedata.worker.delivery import courier
@@ -55,10 +57,21 @@ MEANT: Final = {
     "odd": "a Run was accepted, but looks odd",
 }
 """When each kind is told."""
+_BECAME: Final[Mapping[RevisionKind, str]] = {
+    "baseline": "were imported",
+    "created": "are new",
+    "updated": "changed",
+    "missing": "are gone",
+    "returned": "are back",
+}
+"""What became of the rows that a notice tells of, by the kind of their changes."""
+_LOOKED_AT: Final = 100
+"""The columns of so many datasets are asked for what they are called."""
 _CHOICES: Final[dict[str, Any]] = {
     "meant": MEANT,
     "revision_kinds": REVISION_KINDS,
     "common": COMMON,
+    "became": _BECAME,
 }
 """What the form of a notice offers."""
 SAID: Final = {
@@ -97,7 +110,7 @@ def show(
             "damaged": listing.damaged,
         },
         status=status,
-        notices=sorted((_shown(notice, listing) for notice in listing.notices), key=_is_well),
+        notices=sorted(_all_shown(listing.notices, listing), key=_is_well),
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
         form=form,
@@ -118,8 +131,41 @@ def _is_well(shown: Mapping[str, object]) -> bool:
     return not shown["problem"]
 
 
+def _all_shown(notices: Sequence[Notice], listing: Listing) -> list[dict[str, object]]:
+    """Notices as pages show them, with what the columns are called that they name."""
+    narrowed = {
+        notice.id: [*(listing.datasets if notice.datasets is None else notice.datasets)]
+        for notice in notices
+        if notice.change_filter and (notice.change_filter.columns or notice.change_filter.ignore)
+    }
+    keys = list(dict.fromkeys(chain.from_iterable(narrowed.values())))[:_LOOKED_AT]
+    with g.db.reading() as reader:
+        wanted = [DatasetId(ids.raw_id(key)) for key in keys]
+        refs = datasets.refs(reader, g.caller.owner, wanted) if wanted else {}
+    labels = {
+        ids.format_uuid(key): [
+            (each["name"], each["label"]) for each in ref.fields.columns.values()
+        ]
+        for key, ref in refs.items()
+    }
+    # One that is called otherwise in another dataset is called by its name.
+    told = {
+        notice: _agreed(chain.from_iterable(labels.get(key, ()) for key in of))
+        for notice, of in narrowed.items()
+    }
+    return [{**_shown(each, listing), "labels": told.get(each.id, {})} for each in notices]
+
+
+def _agreed(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The labels of columns by their names, where there is one of each."""
+    labels: dict[str, set[str]] = {}
+    for name, label in named:
+        labels.setdefault(name, set()).add(label)
+    return {name: next(iter(given)) for name, given in labels.items() if len(given) == 1}
+
+
 def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
-    """A notice as pages show it: as JSON has it, and how its messages fare."""
+    """A notice as JSON has it, and how its messages fare."""
     state = listing.states.get(notice.id, NoticeState())
     # Of what a person has turned off nothing is wrong any more.
     is_told = notice.ended_at is None or state.is_unwanted
@@ -238,7 +284,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
     kept, told = find_notice(g.db, notice), told or NoticeAnswer()
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
-    (shown,) = [_shown(each, listing) for each in listing.notices if each.id == kept.id]
+    (shown,) = _all_shown([each for each in listing.notices if each.id == kept.id], listing)
     messages = delivering.deliveries(g.db, kept, LAST)
     deliveries = [delivering.delivery_as_json(each) for each in messages]
     return page(

@@ -193,6 +193,30 @@ def test_the_form_is_folded_until_an_address_begins_it_or_it_is_refused(alice: V
     assert opened in NoticePage(alice).add(422, name="")
 
 
+def test_what_a_notice_is_narrowed_to_is_said_in_a_sentence(alice: Visitor, store: Store) -> None:
+    World(store, alice.owner).shop()
+    narrowings: dict[str, tuple[dict[str, Any], str]] = {
+        "all": (
+            {
+                "kind": ["updated"],
+                "columns": "title,price",
+                "ignore": "note",
+                "when": "price falls",
+            },
+            "only rows that changed, in Title or Price, not for Note, where price falls",
+        ),
+        "kinds": ({"kind": ["created", "missing"]}, "only rows that are new or are gone"),
+        "columns": ({"columns": "price"}, "only changes in Price"),
+        "when": ({"when": "price < 20"}, "only changes where price < 20"),
+    }
+    for name, (typed, said) in narrowings.items():
+        NoticePage(alice).add(name=name, on=["changes"], **typed)
+        (notice,) = [each for each in listed(store) if each.name == name]
+        for path in ("/notices", path_of(notice)):
+            page = unescape(re.sub("<[^>]*>", "", alice.get(path)))
+            assert said in page, path
+
+
 def test_how_many_and_how_long_stand_beside_what_they_are_of(alice: Visitor) -> None:
     choices = alice.get("/notices").partition("<legend>Tells that")[2].partition("</fieldset>")[0]
     order = ('value="failing"', 'id="after"', 'value="recovered"', 'value="silent"', 'id="silent"')
