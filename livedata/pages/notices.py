@@ -57,7 +57,7 @@ MEANT: Final = {
     "odd": "a Run was accepted, but looks odd",
 }
 """When each kind is told."""
-_BECAME: Final[Mapping[RevisionKind, str]] = {
+BECAME: Final[Mapping[RevisionKind, str]] = {
     "baseline": "were imported",
     "created": "are new",
     "updated": "changed",
@@ -71,7 +71,6 @@ _CHOICES: Final[dict[str, Any]] = {
     "meant": MEANT,
     "revision_kinds": REVISION_KINDS,
     "common": COMMON,
-    "became": _BECAME,
 }
 """What the form of a notice offers."""
 SAID: Final = {
@@ -110,7 +109,7 @@ def show(
             "damaged": listing.damaged,
         },
         status=status,
-        notices=sorted(_all_shown(listing.notices, listing), key=_is_well),
+        notices=sorted(shown_notices(listing.notices, listing), key=_is_well),
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
         form=form,
@@ -118,6 +117,7 @@ def show(
         refused=refused,
         channels=CHANNELS,
         **_CHOICES,
+        became=BECAME,
         zone=zone,
         by_apprise=owner == OPERATOR,
         not_yours=_OF_OPERATOR,
@@ -131,7 +131,7 @@ def _is_well(shown: Mapping[str, object]) -> bool:
     return not shown["problem"]
 
 
-def _all_shown(notices: Sequence[Notice], listing: Listing) -> list[dict[str, object]]:
+def shown_notices(notices: Sequence[Notice], listing: Listing) -> list[dict[str, object]]:
     """Notices as pages show them, with what the columns are called that they name."""
     narrowed = {
         notice.id: [*(listing.datasets if notice.datasets is None else notice.datasets)]
@@ -284,7 +284,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
     kept, told = find_notice(g.db, notice), told or NoticeAnswer()
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
-    (shown,) = _all_shown([each for each in listing.notices if each.id == kept.id], listing)
+    (shown,) = shown_notices([each for each in listing.notices if each.id == kept.id], listing)
     messages = delivering.deliveries(g.db, kept, LAST)
     deliveries = [delivering.delivery_as_json(each) for each in messages]
     return page(
@@ -300,6 +300,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
         refused=told.refused,
         seen=told.seen or subscriptions.fingerprint(kept),
         **_CHOICES,
+        became=BECAME,
         zone=zone,
         request_id=sessions.make_token(),
         about=Subject(owner),

@@ -23,17 +23,26 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.pages.answers import page, sentences
 from livedata.pages.news import RowLine, begin_of_day, day_of, line_of, longest_text
-from livedata.pages.notices import find_notice
+from livedata.pages.notices import BECAME, find_notice, shown_notices
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.visits import at_one_moment, context
 from livedata.services.moments import end_of_day
-from livedata.services.notices.gathering import KINDS, TriedMessage, tried, tried_digest
+from livedata.services.notices import subscriptions
+from livedata.services.notices.gathering import (
+    KINDS,
+    TriedMessage,
+    changes_since,
+    tried,
+    tried_digest,
+)
 from livedata.services.notices.told_changes import NamedChange
 from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice
 
 DAYS: Final = 30
 """So many days back it looks if no other moment is asked for."""
+SPANS: Final = (7, 30)
+"""Links lead to what it would have told in so many days."""
 MOST_MESSAGES: Final = 500
 """So many messages are looked at."""
 MOST_IN_DIGEST: Final = 1_000
@@ -111,6 +120,7 @@ def show(notice: str) -> Response:
         trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone)
     except Invalid as error:
         refusal = sentences(error)
+    day, over = _day(since), _days_since(since, today)
     shown = trial.parts[passed : passed + ON_A_PAGE]
     following = len(trial.parts) - passed - len(shown)
     return page(
@@ -118,27 +128,56 @@ def show(notice: str) -> Response:
         data=lambda: {"data": trial.data, "hasMore": trial.is_cut},
         status=400 if refusal else 200,
         notice={"id": notice, "name": kept.name, "digest": kept.digest},
+        **({} if trial.parts or refusal else _nothing(kept, since, zone)),
         trial=trial,
         days=[(day, [*parts]) for day, parts in groupby(shown, key=lambda part: part.day)],
         longest=longest_text(line for part in shown for line in part.lines),
-        over=_days_since(since, today),
+        over=over,
         most=MOST_MESSAGES,
         since=since,
+        since_said=since if day is None else _said(day, today),
+        spans=[(days, (today - timedelta(days=days)).isoformat()) for days in SPANS],
         refusal=refusal,
         more=address(after=str(passed + len(shown))) if following > 0 else None,
         back=back_by(ON_A_PAGE),
     )
 
 
-def _days_since(since: str, today: date) -> int | None:
-    """How many days there were since one; None if it is no day."""
+def _nothing(kept: Notice, since: str, zone: str) -> dict[str, Any]:
+    """What is said where nothing is told: of how many changes, of what, and what they do not meet.
+
+    Raises Invalid.
+    """
+    changed = [each for each in changes_since(g.db, kept, since, zone) if each[1]]
+    listing = subscriptions.listed(g.db, kept.owner, zone)
+    (narrowing,) = shown_notices([kept], listing)
+    return {
+        "changes": sum(number for _, number in changed),
+        "changed": [dataset.name for dataset, _ in changed],
+        "narrowing": narrowing,
+        "became": BECAME,
+    }
+
+
+def _day(since: str) -> date | None:
     try:
-        return max(0, (today - date.fromisoformat(since)).days)
+        return date.fromisoformat(since)
     except ValueError:
         return None
 
 
-class _Day(Struct):
+def _said(day: date, today: date) -> str:
+    said = f"{day.day} {day:%b}"
+    return said if day.year == today.year else f"{said} {day.year}"
+
+
+def _days_since(since: str, today: date) -> int | None:
+    """How many days there were since one; None if it is no day."""
+    day = _day(since)
+    return None if day is None else max(0, (today - day).days)
+
+
+class _GatheredDay(Struct):
     """What is gathered of a dataset on a day."""
 
     dataset: DatasetRef
@@ -158,7 +197,7 @@ class _Day(Struct):
 
 def _of_messages(kept: Notice, since: str, zone: str) -> NoticeTrial:
     """What is told at once, by day. Raises Invalid."""
-    days: dict[tuple[date, str], _Day] = {}
+    days: dict[tuple[date, str], _GatheredDay] = {}
     data: list[object] = []
     messages = 0
     # One more than is looked at tells whether there are more.
@@ -168,13 +207,13 @@ def _of_messages(kept: Notice, since: str, zone: str) -> NoticeTrial:
             break
         data += [change.line for change in message.changes]
         key = day_of(message.at, zone), message.dataset.name
-        days.setdefault(key, _Day(message.dataset, zone)).add(message)
+        days.setdefault(key, _GatheredDay(message.dataset, zone)).add(message)
     newest = sorted(days.items(), key=lambda each: (-each[0][0].toordinal(), each[0][1]))
     parts = [_of_day(day, gathered, zone) for (day, _), gathered in newest]
     return NoticeTrial(parts, data, min(messages, MOST_MESSAGES), messages > MOST_MESSAGES)
 
 
-def _of_day(day: date, gathered: _Day, zone: str) -> TrialPart:
+def _of_day(day: date, gathered: _GatheredDay, zone: str) -> TrialPart:
     since, until = begin_of_day(day, zone), end_of_day(day.isoformat(), zone)
     return _part(
         gathered.dataset,

@@ -494,11 +494,44 @@ def test_what_a_notice_would_have_told_is_what_the_command_lists(
     text = " ".join(re.sub("<[^>]*>", "", page.replace("</li>", " ")).split())
     assert "price: 20 → 15" in text
     assert "3 messages over 30 days on 1 of these 1 dataset 1 new 2 changed" in text
-    assert "Nothing." in local.get(f"{path_of(deals)}/try?since=2999-01-01")
+    assert "Nothing: " in local.get(f"{path_of(deals)}/try?since=2999-01-01")
     assert "tells nothing of changes" in local.get(f"{path_of(odd)}/try", 400)
     local.get(f"{path_of(deals)}/try?since=soon", 400)
     with store.reading() as reader:
         assert reader.value("SELECT count(*) FROM outbox WHERE status = 'sent'") == 0
+
+
+def test_a_notice_that_would_have_told_nothing_says_of_what_and_why(
+    local: Visitor, store: Store
+) -> None:
+    table = Table(store)
+    for price in (20, 15, 12):
+        table.take({**A, "price": price})
+    narrowings: dict[str, tuple[dict[str, Any], str]] = {
+        "when": (
+            {"when": "title contains x\nprice falls"},
+            "none of the 3 changes of shop since DAY passes title contains x and price falls.",
+        ),
+        "kinds": (
+            {"kind": ["missing"], "columns": "price"},
+            (
+                "none of the 3 changes of shop since DAY is told: "
+                "it tells only rows that are gone, in price."
+            ),
+        ),
+    }
+    for name, (typed, said) in narrowings.items():
+        NoticePage(local).add(name=name, on=["changes"], **typed)
+        (notice,) = [each for each in listed(store, "local") if each.name == name]
+        page = local.get(f"{path_of(notice)}/try")
+        text = unescape(re.sub("<[^>]*>", "", page.partition("Nothing: ")[2].partition("</p>")[0]))
+        assert re.sub(r"since \d+ \w+( \d+)?", "since DAY", text) == f"{said} Edit the notice"
+        (edit,) = re.findall(r'href="([^"]*)">Edit the notice', page)
+        assert '<details id="edit" open>' in local.get(edit)
+        assert 'name="since" type="date"' in page
+        (week,) = re.findall(r'href="([^"]*)">The last 7 days', page)
+        assert 'aria-current="page">The last 7 days' in local.get(unescape(week))
+        assert "nothing has changed since" in local.get(f"{path_of(notice)}/try?since=2999-01-01")
 
 
 def edited(visitor: Visitor, path: str, **typed: Any) -> TestResponse:

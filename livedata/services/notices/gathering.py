@@ -225,6 +225,18 @@ def tried_digest(
                 yield gathered
 
 
+def changes_since(
+    db: Database, notice: Notice, since: str, zone: str
+) -> list[tuple[DatasetRef, int]]:
+    """Each dataset of a notice with how many changes it has after WHEN, hand edits too.
+
+    Raises as `tried`.
+    """
+    with db.reading() as reader:
+        every = _since(reader, notice, since, zone)
+        return [(dataset, dataset.head - after) for dataset, after in every]
+
+
 def _since(
     reader: Reader, notice: Notice, since: str, zone: str
 ) -> Iterator[tuple[DatasetRef, int]]:
