@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from flask import g, redirect, request
+from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -19,7 +21,7 @@ from livedata.pages.typed import WRONG, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import accounts, queries
 from livedata.services.pages import sessions
-from livedata.services.pages.history import of_charges, of_days
+from livedata.services.pages.history import Point, of_charges, of_days
 from livedata.services.pages.row_edits import as_sent
 from livedata.services.research.days import last_days, of_owner
 
@@ -57,9 +59,14 @@ def show_usage() -> Response:
         days=days,
         today=today if today.tokens or settings.has_day else None,
         passed=passed,
-        charges=bars(of_charges(ledger)),
-        tokens=bars(of_days(days)),
+        charts=_charts(("Credits", of_charges(ledger)), ("Tokens of research", of_days(days))),
     )
+
+
+def _charts(*of: tuple[str, Sequence[Point]]) -> list[tuple[str, float, Markup]]:
+    """What each chart is of, the most of a day, and the chart; none of what was never used."""
+    drawn = ((title, max((day.value or 0 for day in days), default=0), days) for title, days in of)
+    return [(title, most, chart) for title, most, days in drawn if (chart := bars(days))]
 
 
 @at_one_moment

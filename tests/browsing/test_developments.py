@@ -171,6 +171,7 @@ def test_the_credits_of_each_day_are_drawn_from_zero(
     alice.sign_in()
     page = alice.get("/usage")
     assert "; the most is 3." in page
+    assert 'Credits by day; most <data value="3">3</data></h2>' in page
     assert re.findall(r'class="(?:high|low)"><data value="(\d+)"', page) == ["3", "0"]
     heights = re.findall(r'height="([0-9.]+)"><title>([^<]*)</title>', page)
     assert [told for _, told in heights] == [f"{days[0]}: 3", f"{days[1]}: 1"]
