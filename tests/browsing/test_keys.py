@@ -219,3 +219,8 @@ def test_a_long_ledger_goes_on_at_another_page(alice: Visitor, store: Store) -> 
     assert len(answer["data"]["ledger"]) > 230
     assert answer["next"] is None
     alice.get("/usage?after=x", 400)
+
+
+def test_a_key_says_how_long_ago_it_was_made_with_the_moment_at_hand(alice: Visitor) -> None:
+    page = alice.get("/keys")
+    assert re.search(r'data-label="Made"><time [^>]*title="[^"]+Z">[^<]*(now|ago)</time>', page)
