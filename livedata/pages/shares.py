@@ -89,6 +89,7 @@ def show(
         data=lambda: {"data": listed},
         status=status,
         dataset=shown,
+        labels={column["name"]: column["label"] for column in shown["columns"]},
         open_shares=[share for share in listed if not share["revoked"]],
         revoked=[share for share in listed if share["revoked"]],
         form=form,

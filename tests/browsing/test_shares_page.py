@@ -17,6 +17,7 @@ from tests.browsing.payloads import ALL
 from tests.browsing.test_notices import beside
 from tests.browsing.test_reflections import Tags
 from tests.browsing.visitor import Visitor
+from tests.browsing.world import World
 from tests.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -258,3 +259,11 @@ def test_no_address_is_in_the_log(
     (path,) = ADDRESS.findall(SharesPage(alice, dataset).make())
     assert "/shares" in caplog.text
     assert path.split("/")[2] not in caplog.text
+
+
+def test_an_open_address_names_its_columns_by_their_labels(alice: Visitor, store: Store) -> None:
+    dataset = World(store, alice.owner).shop()
+    SharesPage(alice, dataset).make(columns=["title", "price"])
+    page = alice.get(f"/datasets/{ids.format_uuid(dataset)}/shares")
+    told = page.partition('<td data-label="Columns">')[2].partition("</td>")[0]
+    assert re.sub("<[^>]*>", "", told) == "Title, Price"
