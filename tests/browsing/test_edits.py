@@ -264,6 +264,14 @@ def test_an_edit_tells_of_each_row_what_stands_there_now_and_then(shop: Shop) ->
     assert "1 says that already" in re.sub("<[^>]+>", "", asked)
 
 
+def test_where_no_row_is_chosen_one_sentence_leads_to_the_table(shop: Shop) -> None:
+    main = shop.alice.get(shop.path).partition("<main")[2].partition("</main>")[0]
+    assert "<h2>Edit rows</h2>" in main
+    said = main.partition("</h2>")[2]
+    assert re.findall(r'href="([^"]*)"', said) == [f"{shop.path.removesuffix('/edits')}?edit=rows"]
+    assert said.count("<p>") == 1
+
+
 @pytest.mark.slow
 @pytest.mark.sqlite
 def test_the_box_in_the_header_chooses_all_rows_that_are_shown(
@@ -276,12 +284,13 @@ def test_the_box_in_the_header_chooses_all_rows_that_are_shown(
             with looking(browser, base, store) as visit:
                 page = visit.open(f"{path_of(dataset)}?edit=rows")
                 every = page.get_by_label("Choose all shown")
+                expect(page.get_by_role("button", name="Edit the chosen rows")).to_be_disabled()
                 page.get_by_label("Choose Lamp").check()
                 expect(every).to_be_checked(indeterminate=True)
-                expect(page.get_by_role("button", name="Edit the chosen rows (1)")).to_be_visible()
+                expect(page.get_by_role("button", name="Edit 1 row")).to_be_visible()
                 every.check()
                 expect(page.get_by_label("Choose Mug")).to_be_checked()
                 page.get_by_label("Choose Mug").uncheck()
-                page.get_by_role("button", name="Edit the chosen rows (2)").click()
+                page.get_by_role("button", name="Edit 2 rows").click()
                 expect(page.get_by_role("heading", name="Edit 2 rows")).to_be_visible()
     assert (visit.elsewhere, visit.complaints) == ([], [])

@@ -1,4 +1,5 @@
-// The box in the header chooses all rows that are shown, and the button says how many are chosen.
+// The box in the header chooses all rows that are shown, and the button says how many are chosen:
+// for none it does nothing.
 "use strict";
 
 const every = document.querySelector("[data-all]");
@@ -8,9 +9,12 @@ const count = () => {
   const chosen = boxes.filter(box => box.checked).length;
   every.checked = chosen === boxes.length;
   every.indeterminate = chosen > 0 && !every.checked;
-  button.textContent = chosen ? `${says} (${chosen})` : says;
+  button.textContent = chosen ? `Edit ${chosen} ${chosen === 1 ? "row" : "rows"}` : says;
+  button.disabled = !chosen;
 };
 every.parentElement.hidden = false;
 every.onchange = () => { for (const box of boxes) box.checked = every.checked; count(); };
 for (const box of boxes) box.onchange = count;
+// Who comes back finds the boxes as they were left.
+addEventListener("pageshow", count);
 count();
