@@ -87,6 +87,7 @@ def test_the_page_is_named_once_and_quoted_where_it_says_a_cell_otherwise(
     assert re.findall(r'<p class="mark">Read <time datetime="([^"]+)"', page) == [read]
     # What is shown as "yes" stands there as "True"; a title and a price stand there as they are.
     assert re.findall(r"<q><bdi>(.*?)</bdi></q>", page) == ["True"]
+    assert "Quotes show how the page says it, where that differs." in page
     # Under a hand edit the text of the source stands there already.
     World(store, "alice").edit(lamp.dataset, "title", "mine")
     assert re.findall(r"<q><bdi>(.*?)</bdi></q>", alice.get(lamp.path)) == ["True"]
