@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from flask import g, redirect, request
@@ -97,11 +97,17 @@ def show(dataset: str, refused: RefusedForm | None = None, status: int = 200) ->
         source=source,
         unwritten=unwritten,
         version=version,
-        has_plan=kinds.of_source(declared["source"]).to_revise(declared["source"]) is not None,
+        **_read_by(declared["source"]),
         about=Subject(owner, shown["name"]),
         changes=feed.head(db, owner, raw),
         shared=[each for each in shares.list_shares(db, owner, raw) if not each["revoked"]],
     )
+
+
+def _read_by(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether Runs follow a plan of research, and else the address that they read first."""
+    has_plan = kinds.of_source(declared).to_revise(declared) is not None
+    return {"has_plan": has_plan, "reads": None if has_plan else declared.get("url")}
 
 
 def _fires(db: Database, raw: DatasetId, shown: Dataset) -> list[ShownFire]:

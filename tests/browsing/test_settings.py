@@ -401,6 +401,17 @@ def mended(browser: Browser, selector: str = "li.card") -> str:
     return revised
 
 
+def test_the_address_that_runs_read_stands_there_with_a_way_to_another_source(
+    browser: Browser, alice: Visitor, dataset: DatasetId
+) -> None:
+    told = browser.page.partition('<h2 id="source">')[2].partition("</p>")[0]
+    said = " ".join(re.sub("<[^>]*>", "", told).split())
+    assert said == f"Source Reads {made.URL} Preview another source"
+    (to,) = re.findall(r'href="([^"]*)">Preview another source', told)
+    assert to == f"{path_of(dataset)}/preview"
+    alice.get(to)
+
+
 def test_a_source_is_revised_once(
     browser: Browser, alice: Visitor, store: Store, dataset: DatasetId
 ) -> None:
