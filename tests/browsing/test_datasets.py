@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
@@ -100,6 +102,28 @@ def test_the_next_runs_stand_with_the_schedule_and_those_that_were_skipped(
     assert -1 < places[0] < places[1] < places[2]
     told = f'title="{ids.format_timestamp(skipped.fired_at)}">.*the Run before it was still waiting'
     assert re.search(rf"<dt>Skipped</dt>.*{told}", table)
+
+
+@pytest.mark.parametrize("status", ["draft", "paused"])
+def test_a_schedule_that_waits_says_so_and_a_button_lets_it_start_runs(
+    alice: Visitor, store: Store, status: str
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    wanted = read(UpdateDataset, {"schedule": "0 */6 * * *"})
+    datasets.update(store, alice.owner, dataset, wanted)
+    with store.writing() as writer:
+        dataset_store.change(writer, dataset, status=status)
+    waits = f'every 6 hours</span>, <span class="end held">waits: {status}</span>'
+    settings = f"{path_of(dataset)}/settings"
+    for page in ("/", path_of(dataset)):
+        assert waits in alice.get(page)
+    assert "every 6 hours, starts no Run" in alice.get(settings)
+    inside = alice.get(settings).partition("<button>Make it active")[0].rpartition("<form")[2]
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', inside))
+    assert alice.client.post(settings, data=fields).status_code == 303
+    for page in ("/", path_of(dataset)):
+        assert "every 6 hours</span>, next <time" in alice.get(page)
+    assert "starts no Run" not in alice.get(settings)
 
 
 def test_the_last_runs_stand_from_the_oldest_to_the_newest_and_each_leads_there(
