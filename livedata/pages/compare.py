@@ -150,7 +150,10 @@ def _runs(dataset: DatasetId, zone: str) -> list[OfferedMoment]:
 
 
 def _called(end: RunEnd, zone: str) -> str:
-    changed = ", ".join(f"{number:,} {kind}" for kind, number in end.deltas.items() if number)
+    deltas = end.deltas
+    kinds = {"new": deltas["new"], "changed": deltas["changed"] - end.back, "gone": deltas["gone"]}
+    kinds["back"] = end.back
+    changed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
     return f"{said(end.at, zone)} · accepted · {changed or 'nothing changed'}"
 
 

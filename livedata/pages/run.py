@@ -22,6 +22,7 @@ from livedata.model.dataset import Dataset, labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
+from livedata.model.run import RowDeltas
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.filters import said
 from livedata.pages.markup.plot import timeline
@@ -60,8 +61,9 @@ _DONE_BY: Final[Mapping[str, str]] = {
 
 
 class Changed(Struct, frozen=True):
-    """The first rows that an accepted Run changed, and how long a text may be in them."""
+    """How many rows an accepted Run changed, the first ones, and how long their texts may be."""
 
+    counts: Mapping[str, int]
     rows: Sequence[RowDiff]
     lines: Sequence[RowLine]
     longest: int
@@ -153,7 +155,18 @@ def _changed(view: RunView) -> Changed | None:
     told = changed_by(view.reader, view.ref, view.id, view.run["rowDeltas"], OF_A_KIND)
     told.sort(key=lambda each: KINDS.index(each.diff["kind"]))
     lines = [row_line(each, labels_by_name(view.dataset)) for each in told]
-    return Changed([each.diff for each in told], lines, longest_text(lines))
+    counts = _counts(view.run["rowDeltas"], [each.diff["kind"] for each in told])
+    return Changed(counts, [each.diff for each in told], lines, longest_text(lines))
+
+
+def _counts(deltas: RowDeltas, shown: Sequence[str]) -> dict[str, int]:
+    """How many rows of each kind there are; those that are back among the changed if not all are.
+
+    A Run counts what is back as changed: only the rows themselves tell.
+    """
+    back = shown.count("back") if deltas["changed"] <= OF_A_KIND else 0
+    new, changed, gone = deltas["new"], deltas["changed"], deltas["gone"]
+    return {"new": new, "changed": changed - back, "gone": gone, "back": back}
 
 
 def _more(run: RunReport, held: ProposedChanges | None) -> str | None:

@@ -101,7 +101,7 @@ def show(dataset: str) -> AnyResponse:
         named_by=named_by["id"] if named_by else "rowKey",
         **_story(raw, ends),
         **_files(shown, asked, _in_view(shown, offered, chosen)),
-        **_paged(table, wish.most),
+        **_paged(table, wish, asked),
         **_narrowing(wish, asked, shown),
         **facets_shown(told, asked),
         **fires,
@@ -167,11 +167,14 @@ def _files(shown: Dataset, asked: TableFilter, columns: Sequence[str]) -> dict[s
     }
 
 
-def _paged(table: TablePage, most: int) -> dict[str, Any]:
+def _paged(table: TablePage, wish: TableQuery, asked: TableFilter) -> dict[str, Any]:
     """The rows of a page, what leads on and back from them, and how many they are if few."""
     more, back = _page_at("after", table.end), _page_at("before", table.start)
-    is_cut = most < ON_A_PAGE and (more or back)
-    return {"table": table, "more": more, "back": back, "fewer": most if is_cut else None}
+    fewer = wish.most if wish.most < ON_A_PAGE and (more or back) else None
+    # One page with all rows tells how many of them are gone.
+    is_whole = not (asked.texts or wish.is_narrowed or more or back)
+    gone = sum(line.presence == "missing" for line in table.lines) if is_whole else 0
+    return {"table": table, "more": more, "back": back, "fewer": fewer, "gone": gone}
 
 
 def _rows(dataset: DatasetId, wish: TableQuery, told: Facets | None) -> TablePage:

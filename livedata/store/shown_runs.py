@@ -137,9 +137,9 @@ def progress_so_far(reader: Reader, run: RunId) -> Progress | None:
 class RunEnd(Struct, frozen=True):
     """How a Run ended, and when; while it is open, when it was queued.
 
-    `deltas` is how many rows it made, changed and found gone, `changes` how many these are, and
-    `rows` how many there were after it; None if it was not accepted. `seconds` is how long it took;
-    None if it did not begin or end.
+    `deltas` is how many rows it made, changed and found gone, `changes` how many these are, `back`
+    how many of the changed ones had been gone, and `rows` how many there were after it; None if it
+    was not accepted. `seconds` is how long it took; None if it did not begin or end.
     """
 
     run: str
@@ -147,6 +147,7 @@ class RunEnd(Struct, frozen=True):
     at: str
     deltas: RowDeltas
     changes: int
+    back: int
     rows: int | None
     seconds: float | None
 
@@ -189,6 +190,6 @@ def earlier_runs(
         new, other, gone = changed
         deltas: RowDeltas = {"new": new, "changed": other, "gone": gone}
         told = (format_uuid(run), status, format_timestamp(ended), deltas, sum(changed))
-        ends.append(RunEnd(*told, left, seconds))
+        ends.append(RunEnd(*told, added - new + gone, left, seconds))
         rows -= added
     return ends

@@ -57,6 +57,13 @@ def test_two_runs_are_compared_net_with_both_values(
     assert "No row differs." in alice.get(f"{compare_of(shop)}?from={last}")
 
 
+def test_a_run_is_offered_with_what_came_back_apart_from_what_changed(
+    alice: Visitor, store: Store, shop: DatasetId
+) -> None:
+    made.take(store, shop, [{**LAMP, "price": 15}, CHAIR, MUG], owner=alice.owner)
+    assert "accepted · 1 changed, 1 back</option>" in alice.get(compare_of(shop))
+
+
 def test_two_days_are_compared_at_their_ends(
     alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:

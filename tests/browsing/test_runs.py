@@ -154,6 +154,29 @@ def test_a_held_run_says_what_it_would_change_and_never_zeros(
     assert f"{told} if it had been accepted" in gone
 
 
+def test_rows_that_came_back_are_counted_apart_from_those_that_changed(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    lamp, chair, mug = made.ITEMS
+    made.take(store, dataset, [lamp, chair, mug], owner=alice.owner)
+    made.take(store, dataset, [lamp, chair], owner=alice.owner)
+    table = f"/datasets/{ids.format_uuid(dataset)}"
+    assert "2 rows, 1 gone</li>" in plain(alice.get(table))
+    assert "Back</th>" not in alice.get(f"{table}/runs")
+    run = made.take(store, dataset, [{**lamp, "price": 12}, chair, mug], owner=alice.owner)
+    assert "3 rows</li>" in plain(alice.get(table))
+    told = re.findall(r"<li><b>(.*?)</b></li>", plain(alice.get(f"/runs/{run}")))
+    assert told == ["1 changed", "1 back"]
+    counts = r'data-label="(?:New|Changed|Gone|Back)">([^<]*)</td>'
+    listed = plain(alice.get(f"{table}/runs")).split("<tr>")[2:]
+    assert [re.findall(counts, line) for line in listed] == [
+        ["0", "1", "0", "1"],
+        ["0", "0", "1", "0"],
+        ["3", "0", "0", "0"],
+    ]
+
+
 def test_a_run_in_progress_says_what_it_has_read_and_no_zeros(alice: Visitor, store: Store) -> None:
     dataset = made.make_dataset(store, alice.owner)
     path = f"/datasets/{ids.format_uuid(dataset)}/runs"
