@@ -20,6 +20,7 @@ from werkzeug.wrappers import Response
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import Micros, OwnerName, format_uuid
+from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page, wants_json
 from livedata.pages.paging import address, back_by, malformed, passed_over
@@ -208,6 +209,8 @@ CELLS_OF_A_ROW: Final = 4
 """So many cells of a row are told."""
 _CHARACTERS: Final = 24_000
 """About so many have all cells of a page: the more there are, the less is told of each."""
+_WHOLE: Final = ("new", "gone")
+"""Of rows of these kinds the cells are told, and not what changed in them."""
 _SHORTEST_TEXT, _LONGEST_TEXT = 24, 200
 
 
@@ -233,19 +236,30 @@ def labels_by_name(dataset: Dataset) -> dict[str, str]:
 
 def row_line(named: NamedDiff, labels: Mapping[str, str], *, is_unseen: bool = False) -> RowLine:
     """The line of a row."""
-    line = line_of(format_uuid(named.row), named.name, named.diff, labels)
+    line = line_of(format_uuid(named.row), named.name, named.diff, labels, named.last)
     return replace(line, is_unseen=is_unseen)
 
 
 def line_of(
-    row: str, name: RowName, change: Mapping[str, Any], labels: Mapping[str, str]
+    row: str,
+    name: RowName,
+    change: Mapping[str, Any],
+    labels: Mapping[str, str],
+    last: Mapping[str, Scalar],
 ) -> RowLine:
-    """The line of a change: its kind, and the cells that it changed by the names of columns."""
+    """The line of a change: its kind, and the cells that it changed by the names of columns.
+
+    Of a row that is gone the cells are the `last` ones.
+    """
+    told: Mapping[str, CellDiff] = change["changed"]
+    if change["kind"] == "gone":
+        told = {column: CellDiff(before=None, after=value) for column, value in last.items()}
+        told = {column: cell for column, cell in told.items() if cell["after"] is not None}
     cells = [
         (labels.get(column, column), cell)
-        for column, cell in change["changed"].items()
-        # What names a new row stands there already.
-        if change["kind"] != "new" or cell["after"] not in {name.name, name.key}
+        for column, cell in told.items()
+        # What names a row of which all cells are told stands there already.
+        if change["kind"] not in _WHOLE or cell["after"] not in {name.name, name.key}
     ]
     left_out = max(0, len(cells) - CELLS_OF_A_ROW)
     return RowLine(row, name, change["kind"], cells[:CELLS_OF_A_ROW], left_out)

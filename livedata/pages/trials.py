@@ -260,5 +260,5 @@ def _lines(dataset: DatasetRef, changes: Iterable[NamedChange]) -> Iterator[RowL
         told: dict[str, Any] = {**change.line}
         told["kind"] = _KINDS.get(told["kind"], told["kind"])
         row = "" if change.row is None else format_uuid(change.row)
-        line = line_of(row, change.name, told, labels)
+        line = line_of(row, change.name, told, labels, change.last)
         yield replace(line, met=told.get("matches", ()))

@@ -68,12 +68,16 @@ class RowDiff(TypedDict):
 
 
 class NamedDiff(Struct, frozen=True):
-    """What became of a row, of which id and key, and the text that names it at the later moment."""
+    """What became of a row, of which id and key, and the text that names it at the later moment.
+
+    `last` has the values of one that is gone, by the names of the columns.
+    """
 
     row: RowId
     key: str
     text: Scalar
     diff: RowDiff
+    last: Mapping[str, Scalar] = {}
 
     @property
     def name(self) -> RowName:
@@ -195,7 +199,9 @@ def row_diffs(
         for each in together:
             difference = _difference(each, names.get(each.key, each.key), columns)
             if difference is not None:
-                yield NamedDiff(each.row, each.key, text(each.after), difference)
+                is_gone = difference["kind"] == "gone"
+                values = dict(zip(columns, each.after, strict=False)) if is_gone else {}
+                yield NamedDiff(each.row, each.key, text(each.after), difference, values)
 
 
 def row_diff(

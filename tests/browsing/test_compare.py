@@ -57,6 +57,20 @@ def test_two_runs_are_compared_net_with_both_values(
     assert "No row differs." in alice.get(f"{compare_of(shop)}?from={last}")
 
 
+def test_a_row_that_is_gone_shows_its_last_values(
+    alice: Visitor, store: Store, shop: DatasetId
+) -> None:
+    made.take(store, shop, [{**LAMP, "price": 31}, {**MUG, "price": 33}], owner=alice.owner)
+    made.take(store, shop, [{**LAMP, "price": 31}], owner=alice.owner)
+    second = queries.runs(store, alice.owner, shop, 9)[2]["id"]
+    page = re.sub("</?data[^>]*>", "", alice.get(f"{compare_of(shop)}?from={second}"))
+    gone = page.partition('<span class="fresh gone">')[2].partition("</tr>")[0]
+    assert '<span class="mark">last:</span> <div>' in gone
+    assert "<bdi>price</bdi>: 33</div>" in gone
+    assert "Mug" not in gone  # it names the row
+    assert "→" not in gone
+
+
 def test_a_run_is_offered_with_what_came_back_apart_from_what_changed(
     alice: Visitor, store: Store, shop: DatasetId
 ) -> None:

@@ -30,7 +30,7 @@ from tests.browsing.world import World
 from tests.cli.shell import Shell
 from tests.notices.conftest import add_notice
 from tests.notices.receiver import receiving
-from tests.services.table import A, Table
+from tests.services.table import A, B, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -474,6 +474,23 @@ def test_a_notice_that_has_given_up_says_why_until_it_delivers_again(
     assert "<title>(2) Notices" in page
     (deals,) = [notice for notice in listed(store) if notice.name == "deals"]
     assert '<span class="end failed">given up</span>' in alice.get(path_of(deals))
+
+
+def test_a_notice_that_is_tried_tells_the_last_values_of_a_row_that_is_gone(
+    local: Visitor, store: Store
+) -> None:
+    table = Table(store)
+    notices = [
+        add_notice(store, "deals", "local", kinds=("changes",)),
+        add_notice(store, "daily", "local", kinds=("changes",), digest="0 7 * * *"),
+    ]
+    first, *_ = [table.take(*items) for items in ([A, B], [A, {**B, "price": 33}], [A])]
+    for notice in notices:
+        page = unescape(local.get(f"{path_of(notice)}/try?since={first['id']}"))
+        gone = page.partition('<span class="fresh gone">')[2].partition("</tr>")[0]
+        told = " ".join(re.sub("<[^>]*>", "", gone).split())
+        assert told.startswith("gone last: "), page
+        assert "price: 33" in told
 
 
 def test_what_a_notice_would_have_told_is_what_the_command_lists(

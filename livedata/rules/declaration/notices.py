@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final, Literal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.model.row import RevisionKind
 
+_Cell = TypeVar("_Cell")
 Clash = Literal["silent", "filter", "digest"]
 """What of a wish does not go with the rest of it."""
 KINDS: Final = ("changes", "failing", "recovered", "silent", "odd")
@@ -37,6 +38,12 @@ class ChangeFilter(Struct, frozen=True):
     kinds: Sequence[RevisionKind] = ()
     columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
+
+    def told_of(self, cells: Mapping[str, _Cell]) -> Mapping[str, _Cell]:
+        """Those of the cells of a row, by the names of the columns, that are told."""
+        if not self.columns:
+            return cells
+        return {name: cell for name, cell in cells.items() if name in self.columns}
 
 
 def parse_kinds(text: str) -> list[str]:

@@ -154,7 +154,7 @@ def _net(
             line = {"kind": difference["kind"], "row": difference["row"], "changed": cells}
             # A row of research is called by its name in both.
             name = RowName(each.name.name, difference["row"])
-            yield NamedChange(line | matches, name, each.row)
+            yield NamedChange(line | matches, name, each.row, wanted.told_of(each.last))
 
 
 def _told(

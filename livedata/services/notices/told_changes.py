@@ -60,12 +60,14 @@ _timestamp = lru_cache(maxsize=256)(format_timestamp)  # what one Run wrote has 
 class NamedChange(Struct, frozen=True):
     """A revision by name for programs, and what its row was called then, for people.
 
-    `row` is the id of that; an outbox keeps none.
+    `row` is the id of that, and `last` has the values of a row that is gone by the names of the
+    columns; an outbox keeps neither.
     """
 
     line: Mapping[str, Any]
     name: RowName
     row: RowId | None = None
+    last: Mapping[str, Scalar] = {}
 
 
 class ChangesByName(Struct, frozen=True):
@@ -122,7 +124,8 @@ class ChangesByName(Struct, frozen=True):
             "at": _timestamp(revision.created_at),
             "changed": _cells(revision.changed, revision.before, revision.after, columns),
         }
-        return NamedChange(line, name_row(key, revision.after, self.label), revision.row)
+        last = _values(revision.after, columns) if revision.kind == "missing" else {}
+        return NamedChange(line, name_row(key, revision.after, self.label), revision.row, last)
 
     def _key(self, cells: Cells, columns: Mapping[str, Column]) -> str | None:
         """The row's key, which no hand edits: a revision has only the row's id.
@@ -137,6 +140,10 @@ class ChangesByName(Struct, frozen=True):
         }
         parts = [named.get(name) for name in self.key]
         return row_key(parts, composite=self.composite) if parts else None
+
+
+def _values(cells: Cells, columns: Mapping[str, Column]) -> dict[str, Scalar]:
+    return {column["name"]: cells.get(field) for field, column in columns.items()}
 
 
 def _cells(
@@ -219,10 +226,9 @@ def narrowed(name: str, wanted: ChangeFilter, matches: int, count: int) -> str:
 
 def told_change(change: NamedChange, wanted: ChangeFilter, sentences: Sequence[str]) -> NamedChange:
     """A change by name with the cells that a filter has told, and what it meets."""
-    cells = change.line["changed"]
-    if wanted.columns:
-        cells = {name: cell for name, cell in cells.items() if name in wanted.columns}
-    return replace(change, line={**change.line, "changed": cells, "matches": sentences})
+    cells = wanted.told_of(change.line["changed"])
+    line = {**change.line, "changed": cells, "matches": sentences}
+    return replace(change, line=line, last=wanted.told_of(change.last))
 
 
 def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, all_of: bool) -> None:
