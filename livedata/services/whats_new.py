@@ -7,21 +7,35 @@ of a dataset with more changes the rows that changed last are looked at, and it 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.messages.notice_events import net_changes
 from livedata.model.dataset import Dataset, RunStatus
-from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, format_timestamp, format_uuid
+from livedata.model.ids import (
+    DatasetId,
+    Micros,
+    OwnerName,
+    RowId,
+    format_timestamp,
+    format_uuid,
+    raw_id,
+)
+from livedata.model.row import RowFilter
 from livedata.services.moments import NamedDiff, RowDiff, row_diffs
 from livedata.services.notices.gathering import KINDS, shares
-from livedata.store import datasets, feed, moments, shown_runs
+from livedata.store import datasets, feed, moments, shown_rows, shown_runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.shown_runs import NotAccepted
+
+OF_A_NEW_TABLE: Final = 4
+"""Of a table that is new as a whole so many rows are told: who wants them opens it."""
+
+_PRESENT: Final = ("new", "changed", "unchanged")
 
 
 class Period(Struct, frozen=True):
@@ -83,7 +97,7 @@ class DatasetNews(Struct, frozen=True):
     """What became of the rows of a dataset, how many of each kind, and the first of each kind.
 
     Without `is_exact` there are more of them than `counts` says. `trouble` is None if its last Run
-    was accepted.
+    was accepted. `after` is 0 if the first Run that was accepted is among what is told.
     """
 
     dataset: Dataset
@@ -144,6 +158,10 @@ class _Window(Struct, frozen=True):
     @property
     def length(self) -> int:
         return max(0, self.last - self.first)
+
+    @property
+    def is_whole_table(self) -> bool:
+        return 0 == self.first < self.last == self.dataset.head
 
 
 def news(
@@ -239,14 +257,21 @@ class _NewsReader:
         Of each kind the first `most` rows are there, and all are counted.
         """
         is_exact = looked_at is None or window.length <= looked_at
-        counts, differences = self._differences(window, looked_at, most)
+        shown = datasets.get(self._reader, self._owner, window.dataset.id)
+        is_whole = looked_at is not None and window.is_whole_table
+        if is_whole and shown["rowCount"] > OF_A_NEW_TABLE:
+            # All rows that there are came in this time: none has to be read to count them.
+            counts = {kind: shown["rowCount"] if kind == "new" else 0 for kind in map(str, KINDS)}
+            is_exact, differences = True, self._first_rows(window)
+        else:
+            counts, differences = self._differences(window, looked_at, most)
         refusal = self._refused.get(window.dataset.id)
         is_fresh = refusal is not None and self._period.has(refusal.at)
         if is_exact and not any(counts.values()) and not is_fresh:
             return None
         unseen = self._unseen(window, [each.row for each in differences])
         return DatasetNews(
-            datasets.get(self._reader, self._owner, window.dataset.id),
+            shown,
             None if refusal is None else _trouble(refusal),
             window.first,
             window.last,
@@ -254,6 +279,16 @@ class _NewsReader:
             is_exact,
             [RowNews(each, each.row in unseen) for each in differences],
         )
+
+    def _first_rows(self, window: _Window) -> list[NamedDiff]:
+        """The first rows of a table that is new as a whole, in its order."""
+        dataset, there = window.dataset, RowFilter(statuses=_PRESENT)
+        lines, _ = shown_rows.newest_lines(
+            self._reader, dataset.id, dataset.fields, there, None, OF_A_NEW_TABLE
+        )
+        order = [RowId(raw_id(line.id)) for line in lines]
+        told = row_diffs(self._reader, dataset, window.first, window.last, order) if order else ()
+        return sorted(told, key=lambda each: order.index(each.row))
 
     def _differences(
         self, window: _Window, looked_at: int | None, most: int | None

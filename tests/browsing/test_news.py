@@ -11,6 +11,7 @@ from livedata.model import ids
 from livedata.pages.datasets import CARDS, ON_A_PAGE
 from livedata.pages.news import BOUNDS, FIRST, WHILE
 from livedata.services import queries
+from livedata.services.whats_new import OF_A_NEW_TABLE
 from tests import made
 from tests.browsing.test_changes import numbers
 from tests.browsing.test_table import path_of
@@ -85,11 +86,24 @@ def test_the_datasets_begin_with_the_first_of_what_is_new_and_to_look_at_them_is
     for path in ("/", "/changes", "/"):
         page = re.sub("</?data[^>]*>", "", alice.get(path))
         assert ("since your last visit" in page.lower(), "30 new" in page) == (True, True)
-        shown = FIRST.rows_of_each if path == "/" else BOUNDS.rows_of_each
-        assert f"{shown} rows shown" in page
-        assert len(rows_of(page)) == shown
+        assert "its first Run</li>" in page
+        assert f"{OF_A_NEW_TABLE} rows shown" in page
+        assert len(rows_of(page)) == OF_A_NEW_TABLE
     clock(3 * LATER)
     assert "Nothing has changed." in alice.get("/")
+
+
+def test_of_a_table_that_is_new_as_a_whole_the_first_rows_stand_in_its_order(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = [*World(store, alice.owner).items(BOUNDS.revisions + 10)]
+    made.take(store, dataset, items, owner=alice.owner)
+    names = re.findall(r'<th scope="row"><a [^>]*><bdi>(.*?)</bdi>', alice.get(path_of(dataset)))
+    for path in ("/", "/changes"):
+        page = re.sub("</?data[^>]*>", "", alice.get(path))
+        assert f"<li>{BOUNDS.revisions + 10} new</li>" in page
+        assert [match[1] for match in _ROW.finditer(page)] == names[:OF_A_NEW_TABLE]
 
 
 def test_the_datasets_tell_how_many_more_have_changed(alice: Visitor, store: Store) -> None:
@@ -240,12 +254,16 @@ def test_as_json_it_is_what_the_shell_prints_and_no_visit(
 
 
 def test_a_table_that_changed_much_shows_a_part_and_says_how_much_more(
-    alice: Visitor, store: Store
+    alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:
     dataset = made.make_dataset(store, alice.owner)
-    items = World(store, alice.owner).items(BOUNDS.revisions + 10)
+    items = World(store, alice.owner).items(BOUNDS.revisions + 11)
+    made.take(store, dataset, items[:1], owner=alice.owner)
+    alice.get("/changes")
+    clock(LATER)
     made.take(store, dataset, items, owner=alice.owner)
     page = re.sub("</?data[^>]*>", "", alice.get("/changes"))
+    assert "its first Run" not in page
     assert len(rows_of(page)) == BOUNDS.rows_of_each
     assert f"{BOUNDS.revisions + 10} changes</li>" in page
     assert f"{BOUNDS.rows_of_each} rows shown" in page

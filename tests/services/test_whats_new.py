@@ -175,12 +175,15 @@ def test_of_a_long_window_the_last_changes_are_looked_at_and_it_says_so(
 
 
 def test_those_with_few_changes_are_told_whole_beside_one_with_many(
-    table: Table, store: Store
+    table: Table, store: Store, step: Clock
 ) -> None:
-    table.take(*({**A, "sku": f"K{number:02}"} for number in range(50)))
+    table.take(A)
+    step(DAY)
+    since = Period(Micros(ids.now()))
+    table.take(A, *({**A, "sku": f"K{number:02}"} for number in range(50)))
     another(store, "small").take(A, B)
     bounds = Bounds(datasets=10, revisions=20, rows=10, rows_of_each=8)
-    by_name = {each.dataset["name"]: each for each in told(store, ALWAYS, bounds)}
+    by_name = {each.dataset["name"]: each for each in told(store, since, bounds)}
     assert (by_name["small"].is_exact, len(by_name["small"].rows)) == (True, 2)
     assert (by_name["shop"].is_exact, len(by_name["shop"].rows)) == (False, 8)
 
