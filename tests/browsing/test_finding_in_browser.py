@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from livedata.services import queries
 from tests.api.serving import Serving
 from tests.browsing.chromium import looking, serious_faults
-from tests.browsing.test_every_page import NARROW, OUTLINE, base_of
+from tests.browsing.test_every_page import NARROW, OUTLINE, PHONE, base_of
 from tests.browsing.test_keyboard import go, to
 from tests.browsing.world import World
 from tests.made import make_store
@@ -111,3 +111,16 @@ def test_a_table_is_filtered_and_searched_by_keyboard(
         page.keyboard.type("basel")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="makers")).to_be_visible()
+
+
+def test_on_a_phone_the_field_of_the_search_is_as_wide_as_the_page_below_its_label(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store, viewport=PHONE) as visit:
+        page = visit.open("/search")
+        label = page.locator(".find label").bounding_box()
+        field = page.locator(".find input").bounding_box()
+        assert label is not None
+        assert field is not None
+        assert field["y"] - label["y"] > field["height"] / 3
+        assert field["width"] > 0.9 * (PHONE["width"] - 24)

@@ -74,6 +74,21 @@ def test_rows_are_told_by_dataset_with_the_cell_that_has_the_text(
     assert "Found in <data" in page
 
 
+def test_one_row_has_it_two_have_it_and_one_that_is_gone_says_so(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    lamp, chair, mug = made.ITEMS
+    made.take(store, dataset, [lamp, chair, {**mug, "title": "Lamp shade"}], owner=alice.owner)
+    pages = [re.sub("</?data[^>]*>", "", alice.get(f"/search?q={q}")) for q in ("chair", "lamp")]
+    assert ["1 row has it." in pages[0], "2 rows have it." in pages[1]] == [True, True]
+    gone = '<span class="fresh gone">gone</span>'
+    assert gone not in pages[1]
+    made.take(store, dataset, [lamp, chair], owner=alice.owner)
+    assert alice.get("/search?q=lamp").count(gone) == 1
+    assert gone in alice.get("/search?q=shade")
+
+
 def test_a_cell_that_is_no_name_stands_beside_it_with_its_label(
     alice: Visitor, store: Store, tables: dict[str, ids.DatasetId]
 ) -> None:

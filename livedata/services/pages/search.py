@@ -59,6 +59,7 @@ class RowHit(Struct, frozen=True, rename="camel"):
     name: RowName
     label: str
     said: MarkedText
+    is_gone: bool
     is_name: bool = False
     beside: Sequence[tuple[str, str]] = ()
 
@@ -229,7 +230,7 @@ def _address(reader: Reader, dataset: DatasetId) -> str:
 
 
 def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
-    name = RowName(line.alias or line.name, line.key)
+    name, is_gone = RowName(line.alias or line.name, line.key), line.presence == "missing"
     # What names it stands there anyway.
     for field in sorted(line.data, key=lambda field: field != fields.label):
         value = line.data[field]
@@ -237,8 +238,10 @@ def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
         if part is not None:
             is_name = field == fields.label and not line.alias
             beside = _beside(line, fields, field) if is_name else ()
-            return RowHit(line.id, name, fields.columns[field]["label"], part, is_name, beside)
-    return RowHit(line.id, name, "", marked(line.key, needle) or MarkedText("", line.key, ""))
+            label = fields.columns[field]["label"]
+            return RowHit(line.id, name, label, part, is_gone, is_name, beside)
+    said = marked(line.key, needle) or MarkedText("", line.key, "")
+    return RowHit(line.id, name, "", said, is_gone)
 
 
 def _beside(line: Line, fields: Fields, named: str) -> list[tuple[str, str]]:
