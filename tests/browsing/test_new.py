@@ -321,9 +321,7 @@ def test_a_forged_form_looks_at_nothing(alice: Visitor, store: Store, case: str)
 @pytest.mark.one_database
 def test_a_bookmark_leads_here_with_the_address_of_another_page(alice: Visitor) -> None:
     page = alice.get("/new")
-    begin = "javascript:location.href=&#34;http://localhost/new?url=&#34;"
-    assert f'<a href="{begin}+encodeURIComponent(location.href)">A table of this page</a>' in page
-    assert page.index(f'<a href="{begin}') < page.index(f'<code dir="ltr">{begin}')
+    assert "javascript:location.href=&#34;http://localhost/new?url=&#34;" in page
     # A browser that another site leads here asks again, with its cookie.
     there = alice.client.get(f"/new?url={quote(ADDRESS)}", headers={"Sec-Fetch-Site": "cross-site"})
     assert there.status_code == 200
