@@ -185,8 +185,12 @@ def test_an_address_begins_the_form(alice: Visitor, store: Store) -> None:
     assert "<details>" in alice.get("/notices")
 
 
-def test_the_form_is_folded_until_an_address_begins_it_or_it_is_refused(alice: Visitor) -> None:
+def test_the_form_is_folded_beside_notices_until_an_address_begins_it_or_it_is_refused(
+    alice: Visitor,
+) -> None:
     folded, opened = '<details id="add">', '<details id="add" open>'
+    assert opened in alice.get("/notices")
+    NoticePage(alice).add()
     assert folded in alice.get("/notices")
     for address in ("when=price+%3C+20", "on=changes", "columns=price"):
         assert opened in alice.get(f"/notices?{address}")
