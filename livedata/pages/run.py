@@ -22,6 +22,7 @@ from livedata.model.dataset import Dataset, labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RunId
+from livedata.model.problem import Remedy
 from livedata.model.run import RowDeltas
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.filters import said
@@ -69,12 +70,13 @@ class Changed(Struct, frozen=True):
     longest: int
 
 
-class NextStep(Struct, frozen=True):
+class NextStep(Struct, frozen=True, omit_defaults=True):
     """What may be tried, in words: the page that does it, or else a command if there is one."""
 
+    remedy: Remedy
     words: str
     command: str | None
-    page: str | None
+    page: str | None = None
 
 
 class ShownCause(Struct, frozen=True):
@@ -211,9 +213,9 @@ def _step(each: Try, dataset: Dataset, mendable: bool) -> NextStep:
     command = None if is_of_the_machine(each.remedy) else each.command
     place = _DONE_BY.get(code)
     if place is None or (place == _PREVIEW and not mendable):
-        return NextStep(each.words, command, None)
+        return NextStep(each.remedy, each.words, command)
     page = place if place.startswith("#") else f"/datasets/{dataset['id']}{place}"
-    return NextStep(each.words, command, page)
+    return NextStep(each.remedy, each.words, command, page)
 
 
 def screenshot(run: str) -> Response:

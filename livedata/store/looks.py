@@ -10,8 +10,9 @@ from msgspec import Struct
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, LookId, Micros, OwnerName, new_id
 from livedata.model.look import LookTask, LookWish, PageLook
+from livedata.store.database import codec
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import ANY_OBJECT, JsonColumn, dump
+from livedata.store.database.codec import JsonColumn, dump
 from livedata.store.database.statements import Expiring, insert
 from livedata.store.queue import Lease
 
@@ -292,4 +293,4 @@ def _loaded(row: Row) -> StoredLook:
 
 
 def _object(text: str | None) -> Mapping[str, Any] | None:
-    return None if text is None else ANY_OBJECT.load(text)
+    return None if text is None else codec.ANY_OBJECT.load(text)

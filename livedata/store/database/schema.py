@@ -328,8 +328,8 @@ TABLES = (
         json={
             "wish": "livedata.store.looks:LOOK_WISH",
             "seen": "livedata.store.looks:PAGE_LOOK",
-            "chosen": "livedata.store.looks:ANY_OBJECT",
-            "tried": "livedata.store.looks:ANY_OBJECT",
+            "chosen": "livedata.store.database.codec:ANY_OBJECT",
+            "tried": "livedata.store.database.codec:ANY_OBJECT",
         },
         moments=("lease_until", "asked_at", "started_at"),
         unique=("owner",),
