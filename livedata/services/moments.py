@@ -24,6 +24,8 @@ from livedata.store.moments import RowBetween
 
 DIGITS: Final = 18
 """So many digits has a sequence at most."""
+_END_OF_ID: Final = 8
+"""So many characters has the shorter end of an id."""
 LONGEST_WHEN: Final = 100
 """So many characters has what says when."""
 _SHORT: Final = 60
@@ -112,11 +114,12 @@ def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str
     if when is None:
         return Moment("now", dataset.head)
     if when.isascii() and when.isdigit():
-        return _at_sequence(dataset, when)
+        return _at_number(reader, dataset, when)
     day = end_of_day(when, zone)
     end = day or _instant(when)
     if end is None:
-        return Moment(when, _after_run(reader, dataset, when))
+        matches = _runs(reader, dataset, when)
+        return Moment(when, _after_run(reader, dataset, when, matches))
     last = feed.last_before(reader, dataset.id, end)
     return Moment(when, last, end > reader.now(), day is not None)
 
@@ -234,14 +237,17 @@ def _kind(was_there: bool | None, *, is_there: bool) -> DiffKind | None:
     return "back" if is_there else "gone"
 
 
-def _at_sequence(dataset: DatasetRef, when: str) -> Moment:
+def _at_number(reader: Reader, dataset: DatasetRef, when: str) -> Moment:
     # A number of thousands of digits is none that Python reads.
-    if len(when) > DIGITS or int(when) > dataset.head:
-        raise _wrong(
-            f"The sequence {_short(when)} is past the head of {dataset.name!r}, which is "
-            f"{dataset.head}."
-        )
-    return Moment(when, int(when))
+    if len(when) <= DIGITS and int(when) <= dataset.head:
+        return Moment(when, int(when))
+    # Either end of a Run's id may be digits alone.
+    if len(when) >= _END_OF_ID and (matches := _runs(reader, dataset, when)):
+        return Moment(when, _after_run(reader, dataset, when, matches))
+    raise _wrong(
+        f"The sequence {_short(when)} is past the head of {dataset.name!r}, which is "
+        f"{dataset.head}."
+    )
 
 
 def _instant(when: str) -> Micros | None:
@@ -252,11 +258,13 @@ def _instant(when: str) -> Micros | None:
         return None
 
 
-def _after_run(reader: Reader, dataset: DatasetRef, when: str) -> int:
-    """The sequence at which a Run of the dataset left the table."""
-    matches = [
-        run for run in runs.of_dataset(reader, dataset.id) if ids.matches_either_end(when, run)
-    ]
+def _runs(reader: Reader, dataset: DatasetRef, when: str) -> list[RunId]:
+    every = runs.of_dataset(reader, dataset.id)
+    return [run for run in every if ids.matches_either_end(when, run)]
+
+
+def _after_run(reader: Reader, dataset: DatasetRef, when: str, matches: Sequence[RunId]) -> int:
+    """The sequence at which the one Run that WHEN names left the table."""
     if not matches:
         raise _wrong(
             f"{_short(when)!r} is no moment: write a date and time with its zone "

@@ -53,7 +53,8 @@ _FIRST_PART = 16
 """So many revisions of a row are read at first; then by half as many more, and so on."""
 
 
-class ShownRevision(Struct, frozen=True):
+# No cycle goes through a revision, and the collector need not look for one.
+class ShownRevision(Struct, frozen=True, gc=False):
     """A revision without its evidence: the shown cells by field id, and which of them it changed.
 
     `before` is None for the first revision of a row, `run` for what no Run wrote; `edited` are the
@@ -199,6 +200,17 @@ def of_run(reader: Reader, dataset: DatasetId, run: RunId) -> tuple[int, int]:
         if first is not None:
             return first, first + count - 1
     return 1, 0
+
+
+def count_of_run(reader: Reader, dataset: DatasetId, run: RunId) -> int:
+    """How many revisions an accepted Run of a dataset wrote."""
+    count = reader.value(
+        "SELECT new_rows + changed_rows + gone_rows FROM runs "
+        "WHERE id = :run AND dataset_id = :dataset",
+        run=run,
+        dataset=dataset,
+    )
+    return int(count)
 
 
 def shown(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -158,6 +158,19 @@ def test_a_run_is_the_table_that_it_left_also_if_it_changed_nothing(
         key: row["data"] for key, row in left.items()
     }
     assert rows_then(days, unchanged[-12:]) == then
+
+
+def test_a_run_whose_id_ends_in_digits_alone_is_no_sequence(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = count(10**11)
+    monkeypatch.setattr("os.urandom", lambda _size: bytes.fromhex(f"{next(numbers):020}"))
+    first = table.take(A)["id"]
+    table.take(A, B)
+    assert first[-12:].isdigit()
+    assert rows_then(table, first[-12:]).keys() == {"A1"}
+    with pytest.raises(Invalid, match="The sequence 999999999999 is past the head of 'shop'"):
+        rows_then(table, "999999999999")
 
 
 def test_statuses_are_those_of_the_last_run_that_wrote(days: Table) -> None:

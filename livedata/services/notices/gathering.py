@@ -265,8 +265,8 @@ def _of_dataset(
         if notice.change_filter is None:
             sentence = _deltas(name, told)
         else:
-            first, last = feed.of_run(reader, dataset.id, run)
-            sentence = narrowed(name, wanted, len(told), last - first + 1)
+            written = feed.count_of_run(reader, dataset.id, run)
+            sentence = narrowed(name, wanted, len(told), written)
         changes = [
             told_change(names.of_revision(revision, columns), wanted, sentences)
             for revision, sentences in told
