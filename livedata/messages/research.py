@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from typing_extensions import override
@@ -18,6 +18,8 @@ NO_MODEL = "Research needs a model, and none is set."
 NO_SEARCH = "Research needs pages, and neither a search nor an address is given."
 NOT_INSTALLED = "Research needs packages that are not installed here."
 NO_PRICE = "limits money, but what the model costs is not known; limit tokens, or set its price"
+
+_CENT: Final = 0.01
 
 
 class UsageTotal(Struct):
@@ -45,6 +47,16 @@ class UsageTotal(Struct):
     @override
     def __str__(self) -> str:
         """Such as "12,345 tokens, $0.0210"; without money if no call or no price is known."""
+        usd = self.usd or 0
+        # A window costs less than a cent.
+        return self._told(f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}")
+
+    def to_the_cent(self) -> str:
+        """The same with no more of the money than its cents."""
+        usd = self.usd or 0
+        return self._told("under $0.01" if 0 < usd < _CENT else f"${usd:,.2f}")
+
+    def _told(self, money: str) -> str:
         if self.untold and not self.tokens:
             return f"tokens not told for {plural(self.untold, 'question')}"
         tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
@@ -52,12 +64,13 @@ class UsageTotal(Struct):
             tokens = f"{tokens}, not told for {plural(self.untold, 'question')}"
         if self.usd is None or self.calls == 0:
             return tokens
-        # A window costs less than a cent.
-        return f"{tokens}, ${self.usd:,.2f}" if self.usd >= 1 else f"{tokens}, ${self.usd:.4f}"
+        return f"{tokens}, {money}"
 
 
-def describe_calls(calls: Sequence[CallUsage]) -> str:
+def describe_calls(calls: Sequence[CallUsage], *, to_the_cent: bool = False) -> str:
     """Say what the calls of a Run took, or that the model was not asked."""
     total = UsageTotal()
     total.include(calls)
-    return str(total) if total.calls else "the model was not asked"
+    if not total.calls:
+        return "the model was not asked"
+    return total.to_the_cent() if to_the_cent else str(total)

@@ -103,7 +103,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         dataset=dataset,
         about=about,
         run=report.run,
-        model=None if report.calls is None else describe_calls(report.calls),
+        model=None if report.calls is None else describe_calls(report.calls, to_the_cent=True),
         checks=_checks(report),
         kept=None if kept is None else kept.markup,
         spans=timeline(shown["trace"]["steps"]),

@@ -373,8 +373,14 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
     table = World(store, alice.owner).makers()
     (run, *_) = queries.runs(store, alice.owner, table.id, 1)
     page = alice.get(f"/runs/{run['id']}")
-    told = ("What it did", "Input tokens", "120 tokens")
+    told = (
+        "What it did",
+        "<li>120 tokens, $0.25</li>",
+        "<dt>Kept</dt><dd>no row with new evidence",
+    )
     assert [text for text in told if text not in page] == []
+    # What it took is told once.
+    assert (page.count("tokens"), page.count("0.25")) == (1, 1)
     assert "changed" in alice.get(f"/datasets/{ids.format_uuid(table.id)}")
 
 

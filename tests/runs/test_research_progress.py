@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from livedata.messages.research import UsageTotal
+from livedata.messages.research import UsageTotal, describe_calls
 from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import ResearchStep, RowCounts
 from spiders.cli.progress import ResearchCounts
@@ -56,6 +56,15 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
     assert str(counts).startswith("extracting: 0 pages, 0 of 1 window, ")
     counts.include(ResearchStep(id="extract 0", phase="extract", started=0, ended=1))
     assert str(counts).startswith("reading:")
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"),
+    [(0.0, "$0.00"), (0.0021, "under $0.01"), (0.25, "$0.25"), (1234.5, "$1,234.50")],
+)
+def test_to_the_cent_no_money_that_was_spent_is_nothing(usd: float, words: str) -> None:
+    told = describe_calls([CallUsage("test", "m", 1, 1, 0, usd)], to_the_cent=True)
+    assert told == f"1 token, {words}"
 
 
 @pytest.mark.parametrize(
