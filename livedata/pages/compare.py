@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from flask import Response, g, request
@@ -93,6 +93,7 @@ def show(dataset: str) -> Response:
         zone=zone,
         windows=_windows(zone),
         refusal=refusal,
+        earlier=None if compared is None else _earlier(compared.diff),
         more=None if compared is None else _more(compared, passed),
         back=back_by(ON_A_PAGE),
     )
@@ -126,6 +127,17 @@ def _more(compared: Compared, passed: int) -> str | None:
     following = passed + ON_A_PAGE
     is_last = sum(compared.counts.values()) <= following
     return None if is_last else address(after=str(following))
+
+
+def _earlier(told: TableDiff) -> str | None:
+    """The address of the same from the day before the first one, up to the same moment.
+
+    None if the first is no day, or nothing had changed up to it.
+    """
+    if not told.since.is_day or not told.since.sequence:
+        return None
+    day = date.fromisoformat(told.since.given) - timedelta(days=1)
+    return address(**{"from": day.isoformat(), "after": None})
 
 
 def _as_json(compared: Compared | None) -> Mapping[str, object]:

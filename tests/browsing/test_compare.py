@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, timedelta
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -90,6 +90,12 @@ def test_two_days_are_compared_at_their_ends(
     alice.sign_in()
     path = compare_of(dataset)
     assert rows_of(alice.get(f"{path}?from={days[0]}&to={days[1]}")) == [("B2", "new")]
+    # Where nothing differs, the day before is a click away, up to the same moment.
+    same = alice.get(f"{path}?from={days[1]}&to={days[1]}")
+    before = (date.fromisoformat(days[1]) - timedelta(days=1)).isoformat()
+    link = f"{path}?from={before}&amp;to={days[1]}"
+    assert f'No row differs. <a href="{link}">Compare from the day before</a>' in same
+    assert rows_of(alice.get(link.replace("&amp;", "&"))) == [("B2", "new")]
     assert rows_of(alice.get(f"{path}?from={days[0]}")) == [("B2", "new"), ("C3", "new")]
     assert len(rows_of(alice.get(path))) == 3
     told = alice.get(f"{path}?from={days[0]}")
