@@ -332,6 +332,7 @@ class _RowWriter:
         self._named_by = named_by
         self._named_at = None if named_by is None else positions[named_by["id"]]
         # A page has thousands of cells: each ends where the next one begins, as HTML has it.
+        self._moments: dict[str, str] = {}
         self._form = (
             f'<tr%s>%s<th scope="row"><a href="{path}/rows/%s">%s</a>%s'
             f"{''.join(map(_begin, columns))}<td>%s<td>%s</tr>"
@@ -353,9 +354,16 @@ class _RowWriter:
             named(name),
             self._of_name(line),
             *cells,
-            line.status,
-            listed_moment(line.updated_at),
+            # Most rows are unchanged: the others are to be seen.
+            "" if line.status == "unchanged" else line.status,
+            self._moment(line.updated_at),
         )
+
+    def _moment(self, timestamp: str) -> str:
+        # The rows of a Run share it.
+        if timestamp not in self._moments:
+            self._moments[timestamp] = listed_moment(timestamp)
+        return self._moments[timestamp]
 
     def _mark_cells(self, line: Line, cells: list[str]) -> None:
         """Say of cells why they are empty, what changed there, and how their number developed."""

@@ -180,3 +180,19 @@ def reports(store: Store, folder: Path) -> Iterator[str]:
             file = folder / f"{dataset['id']}.html"
             file.write_text(write(told, dataset["createdAt"]))
             yield file.as_uri()
+
+
+def test_the_rows_of_a_table_of_many_columns_are_low(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    (dataset,) = [
+        each for each in queries.datasets(store, "local", 99) if each["name"] == "fifty columns"
+    ]
+    for viewport in ({"width": 1280, "height": 800}, NARROW):
+        with looking(browser, base_of(server), store, viewport=viewport) as visit:
+            page = visit.open(f"/datasets/{dataset['id']}")
+            highest = page.evaluate(
+                "Math.max(...[...document.querySelectorAll('.wide tbody td > :is(bdi, a)')]"
+                ".map(each => each.offsetHeight / parseFloat(getComputedStyle(each).lineHeight)))"
+            )
+            assert 0 < highest < 2.5

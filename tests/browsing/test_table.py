@@ -15,6 +15,8 @@ from tests.browsing.world import World
 from tests.services.research_table import ResearchTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
@@ -166,6 +168,21 @@ def test_a_hundred_rows_weigh_little_and_what_marks_a_cell_stands_in_it(
     assert max(map(len, rows)) < 520
     assert all("<td class=number data-label=price>1 <span" in row for row in rows if "was" in row)
     assert sum("was <del>" in row for row in rows) > 90
+
+
+def test_what_is_unchanged_is_blank_and_a_row_says_how_long_ago_it_was_updated(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    lamp, chair, mug = made.ITEMS
+    made.take(store, dataset, [lamp, chair, mug], owner=alice.owner)
+    first = queries.rows(store, alice.owner, dataset, 1)[0][0]["updatedAt"]
+    clock(2 * 3_600)
+    made.take(store, dataset, [{**lamp, "price": 12}, chair, mug], owner=alice.owner)
+    page = alice.get(path_of(dataset)).partition("<tbody>")[2]
+    ends = re.findall(r"<td>(\w*)<td><time class=exact [^>]*>([^<]*)</time></tr>", page)
+    assert ends == [("changed", "just now"), ("", "2 h ago"), ("", "2 h ago")]
+    assert page.count(f"datetime={first} title={first[:19]}Z>2 h ago") == 2
 
 
 def test_a_page_goes_on_where_the_last_one_ended_though_rows_have_changed(

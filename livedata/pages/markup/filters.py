@@ -218,11 +218,11 @@ def _listed_link(to: str) -> str:
     return f'<a href="{link}" rel=noreferrer>{link if len(to) <= _BEGINNING else beginning(to)}</a>'
 
 
-@lru_cache(maxsize=256)
 def listed_moment(timestamp: str) -> str:
-    """A moment in such a table: the script of the pages has the exact one at hand."""
-    exact = escape(timestamp)
-    return f"<time datetime={exact}>{exact[:10]} {exact[11:16]} UTC</time>"
+    """How long ago a moment was, in such a table, with the exact one at hand."""
+    exact, past = escape(timestamp), ids.now() - ids.parse_timestamp(timestamp)
+    told = _distance(past / 1_000_000)
+    return f"<time class=exact datetime={exact} title={exact[:19]}Z>{told}</time>"
 
 
 def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) -> Markup:
