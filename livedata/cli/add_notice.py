@@ -15,7 +15,7 @@ from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
-from livedata.hints import Subject
+from livedata.hints import DAILY, Subject
 from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
@@ -215,7 +215,7 @@ def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
 def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
     """Add a notice of the datasets of these names, and print the secret of a webhook."""
     try:
-        notice = _added(ctx, wish, names)
+        notice, idle = _added(ctx, wish, names)
     except Invalid as error:
         details = tuple(map(_of_option, error.details))
         is_of_option = details[:1] != error.details[:1]
@@ -230,24 +230,37 @@ def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
         print_record({"notice": notice.name, "secret": notice.secret})
         # On stderr: a file to which the secret is redirected has no prose in it.
         print_message("Keep the secret for the receiver now: it is not shown again.")
-    _print_next(Subject(ctx.owner), notice)
+    _print_next(Subject(ctx.owner), notice, idle)
 
 
-def _added(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> Notice:
+def _added(
+    ctx: CommandContext, wish: Subscription, names: Sequence[str]
+) -> tuple[Notice, str | None]:
+    """The notice, and a dataset of it if none of them is read by a schedule."""
     courier.check(wish.channel, wish.target, TargetPolicy.parse(ctx.settings.allow_hosts))
     with ctx.writing() as store:
         datasets = [queries.find_dataset(store, ctx.owner, name) for name in names]
         if datasets:
             wish = replace(wish, datasets=[format_uuid(key) for key in dict.fromkeys(datasets)])
         zone = ctx.settings.timezone
-        return subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
+        notice = subscriptions.add(store, ctx.owner, wish, zone, first_credits=ctx.first_credits)
+        return notice, subscriptions.idle_dataset(store, notice)
 
 
 def _of_option(detail: Detail) -> Detail:
     return replace(detail, path=f"--{detail.path}") if detail.path in _OPTIONS else detail
 
 
-def _print_next(owner: Subject, notice: Notice) -> None:
+def _print_next(owner: Subject, notice: Notice, idle: str | None) -> None:
     if notice.digest_at is not None:
-        print_message(f"Its next digest is due at {format_timestamp(notice.digest_at)[:19]}Z.")
+        due = format_timestamp(notice.digest_at)[:19]
+        print_message(
+            f"Its next digest is due at {due}Z. `livedata serve` or `livedata worker` delivers it "
+            "then, else the first `livedata run` after that."
+        )
+    if idle is not None:
+        schedule = owner.command(
+            "dataset update", idle, options=["--schedule", DAILY, "--status", "active"]
+        )
+        print_message(f"Nothing reads {idle} by itself. To have it read each day: {schedule}")
     print_message(f"See whether it arrives: {owner.command('notice test', notice.name)}")

@@ -107,16 +107,19 @@ def list_shares(ctx: CommandContext, name: str | None) -> None:
 
 
 @click.command("revoke")
-@click.argument("share_id", metavar="ID")
+@click.argument("share", metavar="ID")
 @common_options
-def revoke_share(ctx: CommandContext, share_id: str) -> None:
-    """End the address of a table at once, named by its id or the beginning or end of it."""
+def revoke_share(ctx: CommandContext, share: str) -> None:
+    """End an address of a table at once.
+
+    ID is its id, the beginning or end of that, or the address itself.
+    """
     with ctx.writing() as store:
-        share = shares.revoke(store, ctx.owner, share_id)
+        revoked = shares.revoke(store, ctx.owner, share)
     if ctx.json:
-        print_json(share)
+        print_json(revoked)
     else:
-        print_text(f"The address {share['id']} of {share['dataset']} is revoked.")
+        print_text(f"The address {revoked['id']} of {revoked['dataset']} is revoked.")
 
 
 @click.command()

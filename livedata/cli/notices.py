@@ -18,6 +18,7 @@ from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName, format_timestamp
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services.moments import day_before
 from livedata.services.notices import gathering, subscriptions
 from livedata.services.notices.cloud_events import MOST_CHANGES, change_line, trial_event
 from livedata.services.notices.gathering import Gathered, TriedMessage, tried, tried_digest
@@ -162,6 +163,10 @@ def try_notice(ctx: CommandContext, name: str, since: str) -> None:
     print_message(
         f"{plural(len(messages), 'message')} of {plural(count, 'change')}; nobody was told."
     )
+    if not messages and (before := day_before(since, ctx.settings.timezone)) is not None:
+        print_message(
+            f"A day stands for its end: for what came on {since}, write --since {before}."
+        )
 
 
 def _print_digest(ctx: CommandContext, gathered: Sequence[Gathered]) -> None:

@@ -23,8 +23,8 @@ SENTENCES: Mapping[str, Words] = {
     "notice.command_killed": "The command did not end within {seconds} s, so it was killed.",
     "notice.command_not_started": "The command could not be started: {reason}.",
     "notice.no_apprise": "Mail and chat need the part of livedata for it, which is not installed.",
-    "notice.apprise_failed": "Apprise could not deliver it. Its own command says why: "
-    "apprise -vv -b test ADDRESS.",
+    "notice.apprise_failed": "Apprise could not deliver it. Its own command says why, "
+    "with the address in a file: apprise -vv -b test -c FILE.",
     "notice.stopped": "The process that delivers was stopped in the middle.",
     "notice.fault": "It failed for a reason that nobody foresaw, which is a fault of livedata: "
     "{reason}.",

@@ -33,6 +33,7 @@ _TOGETHER: Final = 500
 """So many rows share the question for what research calls them."""
 _NEVER: Final = Micros(2**62)
 """Later than any moment that a clock shows."""
+_A_DAY: Final = 86_400_000_000
 _KINDS: Final[Mapping[str, Sequence[RevisionKind]]] = {
     "new": ("created",),
     "changed": ("updated", "returned"),
@@ -135,6 +136,19 @@ def end_of_day(when: str, zone: str) -> Micros | None:
         return _NEVER
     except ValueError:
         return None
+
+
+def is_time(when: str, zone: str) -> bool:
+    """Whether WHEN is a moment or a day, which lies in the history of every dataset."""
+    return (end_of_day(when, zone) or _instant(when)) is not None
+
+
+def day_before(when: str, zone: str) -> str | None:
+    """The day before today, after which today's changes came; None if WHEN is not today."""
+    end, now = end_of_day(when, zone), ids.now()
+    if end is None or not now < end <= now + _A_DAY:
+        return None
+    return (date.fromisoformat(when) - timedelta(days=1)).isoformat()
 
 
 def diff(

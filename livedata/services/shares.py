@@ -26,6 +26,8 @@ MOST: Final = 1_000
 LONGEST_LABEL: Final = 200
 NO_TABLE: Final = "There is no table at this address."
 _TOKEN_BYTES: Final = 32
+_TOKEN: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+"""So many characters make 32 bytes; no id has as many."""
 
 
 def add(
@@ -103,21 +105,32 @@ def list_shares(db: Database, owner: OwnerName, dataset: DatasetId | None = None
 
 
 def revoke(store: Store, owner: OwnerName, given: str) -> Share:
-    """End an address at once, named by its id or the beginning or end of it.
+    """End an address at once, named by itself, or by its id or the beginning or end of it.
 
     Raises NotFound.
     """
     with store.writing() as writer:
         listed = shares.listed(writer, owner)
-        matches = [
-            share for share in listed if ids.matches_either_end(given, ids.raw_id(share["id"]))
-        ]
-        if len(matches) != 1:
-            problem = f"{len(matches)} shares begin or end with" if matches else "There is no share"
-            raise NotFound(f"{problem} {given!r}.", remedies=(Remedy("list_shares"),))
-        share = ShareId(ids.raw_id(matches[0]["id"]))
+        token = _TOKEN.search(given)
+        share = _named(listed, given) if token is None else _opened_by(writer, owner, token[0])
         shares.revoke(writer, share, ids.now())
         return _with_id(shares.listed(writer, owner), share)
+
+
+def _named(listed: Sequence[Share], given: str) -> ShareId:
+    matches = [share for share in listed if ids.matches_either_end(given, ids.raw_id(share["id"]))]
+    if len(matches) != 1:
+        problem = f"{len(matches)} shares begin or end with" if matches else "There is no share"
+        raise NotFound(f"{problem} {given!r}.", remedies=(Remedy("list_shares"),))
+    return ShareId(ids.raw_id(matches[0]["id"]))
+
+
+def _opened_by(reader: Reader, owner: OwnerName, token: str) -> ShareId:
+    share = shares.opened_by(reader, owner, hash_key(token))
+    if share is None:
+        # It is not repeated: it may open a table of somebody else.
+        raise NotFound("No share has that address.", remedies=(Remedy("list_shares"),))
+    return share
 
 
 def open_share(reader: Reader, token: str) -> Scope:

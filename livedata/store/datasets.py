@@ -178,6 +178,16 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def read_by_schedule(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str, bool]]:
+    """(id, name, whether its schedule queues Runs) of everything the owner has, by name."""
+    rows = reader.rows(
+        "SELECT id, name, schedule IS NOT NULL AND status = 'active' FROM datasets "
+        "WHERE owner = :owner ORDER BY name",
+        owner=owner,
+    )
+    return [(dataset, name, bool(is_read)) for dataset, name, is_read in rows]
+
+
 def updated_since(reader: Reader, owner: OwnerName, moment: Micros) -> list[DatasetId]:
     """What an owner has with a revision of a moment or later, that of the last one first."""
     rows = reader.rows(

@@ -93,6 +93,13 @@ def id_of(reader: Reader, dataset: DatasetId, token_hash: bytes) -> ShareId | No
     return share
 
 
+def opened_by(reader: Reader, owner: OwnerName, token_hash: bytes) -> ShareId | None:
+    """The address of an owner that a token opens, or has opened; None if there is none."""
+    sql = "SELECT id FROM shares WHERE owner = :owner AND token_hash = :token_hash"
+    share: ShareId | None = reader.value(sql, owner=owner, token_hash=token_hash)
+    return share
+
+
 def by_token(reader: Reader, token_hash: bytes) -> Scope | None:
     """What an address shows; None if there is none, or it is revoked."""
     row = reader.row(

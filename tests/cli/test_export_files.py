@@ -5,10 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+from io import BytesIO
 from pathlib import Path
 
 import click
+import openpyxl
 import pytest
+from pyarrow import parquet
 
 from livedata.cli.dataset.export import export as export_rows
 from livedata.cli.output.whole_file import fresh_folder, whole_file
@@ -57,6 +60,51 @@ def test_no_two_formats_write_the_same(livedata: Shell, folder: Path) -> None:
         livedata("dataset", "export", "shop", "--format", name, "-o", str(folder / name))
         files[name] = (folder / name).read_bytes()
     assert len(set(files.values())) == len(FORMATS) > 2
+
+
+@pytest.mark.parametrize(
+    ("name", "file_format"),
+    [
+        ("rows.csv", "csv"),
+        ("rows.jsonl", "jsonl"),
+        ("rows.json", "jsonl"),
+        ("rows.parquet", "parquet"),
+        ("Rows.XLSX", "xlsx"),
+        ("rows.txt", "csv"),
+    ],
+)
+def test_the_name_of_a_file_says_its_format(
+    livedata: Shell, folder: Path, name: str, file_format: str
+) -> None:
+    livedata("dataset", "export", "shop", "-o", str(folder / name))
+    livedata("dataset", "export", "shop", "--format", file_format, "-o", str(folder / "rows"))
+    read = {"parquet": _parquet, "xlsx": _workbook}.get(file_format, Path.read_bytes)
+    assert read(folder / name) == read(folder / "rows")
+
+
+def _parquet(file: Path) -> object:
+    return parquet.read_table(file).to_pylist()
+
+
+def _workbook(file: Path) -> object:
+    return [*openpyxl.load_workbook(BytesIO(file.read_bytes())).active.values]
+
+
+@pytest.mark.parametrize(("name", "is_table"), [("rows.db", True), ("rows.zip", False)])
+def test_a_name_may_say_a_format_of_several_parts(
+    livedata: Shell, folder: Path, name: str, is_table: bool
+) -> None:
+    livedata("dataset", "export", "shop", "-o", str(folder / name))
+    began = (folder / name).read_bytes()[:6]
+    assert began.startswith(b"SQLite" if is_table else b"PK")
+
+
+def test_a_name_that_says_another_format_is_refused(livedata: Shell, folder: Path) -> None:
+    file = folder / "rows.csv"
+    error = livedata.error("dataset", "export", "shop", "--format", "xlsx", "-o", str(file), code=2)
+    assert f"--format xlsx is not what the name {file} says, which is csv" in error
+    assert not file.exists()
+    livedata("dataset", "export", "shop", "--format", "xlsx", "-o", str(folder / "rows.bak"))
 
 
 def test_a_folder_that_may_not_be_written_is_told_by_the_name_that_was_given(

@@ -71,8 +71,8 @@ def test_a_day_to_come_is_the_table_as_it_is_and_a_sentence(livedata: Shell) -> 
     result = livedata("dataset", "export", "shop", "--at", "2999-01-01")
     assert result.stdout == livedata.out("dataset", "export", "shop")
     assert result.stderr == (
-        "2999-01-01 is not over: this is the table as it is now. A day is its end, so it began as "
-        "the day before ended.\n"
+        "2999-01-01 is not over: this is the table as it is now. A day stands for its end: what "
+        "came on it came after the day before.\n"
     )
 
 

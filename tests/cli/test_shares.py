@@ -113,6 +113,24 @@ def test_an_id_that_two_addresses_have_in_part_names_neither(livedata: Shell) ->
     assert "revoked" in livedata.out("share", "list", "shop")
 
 
+def test_an_address_that_is_known_alone_is_enough_to_revoke_it(livedata: Shell) -> None:
+    addresses = [livedata.out("share", "add", "shop").strip() for _ in range(3)]
+    first, _, third = livedata.json("share", "list")
+    livedata("share", "revoke", addresses[0])
+    token = addresses[2].split("/")[-2]
+    assert livedata.json("share", "revoke", token)["id"] == third["id"]
+    assert [each["revoked"] for each in livedata.json("share", "list")] == [True, False, True]
+    assert first["id"] in livedata.out("share", "revoke", addresses[0])
+
+
+def test_an_address_of_somebody_else_is_not_revoked_and_not_repeated(livedata: Shell) -> None:
+    address = livedata.out("share", "add", "shop").strip()
+    error = livedata.error("share", "revoke", address, "--owner", "bob")
+    assert "No share has that address." in error
+    assert address.split("/")[-2] not in error
+    assert not livedata.json("share", "list")[0]["revoked"]
+
+
 def test_nothing_shared_says_how_to_share(livedata: Shell) -> None:
     assert livedata("share", "list").output == (
         "No table is shared yet. Share one: livedata share add D\n"

@@ -61,7 +61,8 @@ def test_a_list_says_by_which_cron_and_when_next(
     livedata("notice", "add", "plain", *CAT)
     daily, plain = livedata.json("notice", "list")
     assert added.stderr == (
-        f"Its next digest is due at {daily['nextDigestAt'][:19]}Z.\n"
+        f"Its next digest is due at {daily['nextDigestAt'][:19]}Z. `livedata serve` or `livedata "
+        "worker` delivers it then, else the first `livedata run` after that.\n"
         "See whether it arrives: livedata notice test daily\n"
     )
     assert (daily["digest"], daily["nextDigestAt"][10:]) == ("0 7 * * *", "T22:00:00.000000Z")

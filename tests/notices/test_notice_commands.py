@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import re
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 
 from livedata.hints import install_command
+from livedata.model import ids
 from livedata.model.ids import OwnerName
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
@@ -445,6 +447,59 @@ def test_what_a_notice_would_have_told_is_listed_by_day_and_told_to_nobody(
     )
     with store.reading() as reader:
         assert reader.value("SELECT count(*) FROM outbox") == 0
+
+
+def test_what_was_told_today_came_after_the_day_before(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    add_notice(store, "all", kinds=["changes"])
+    today = ids.to_datetime(ids.now()).date()
+    yesterday = today - timedelta(days=1)
+    assert livedata("notice", "try", "all", "--since", f"{today}").stderr == (
+        "0 messages of 0 changes; nobody was told.\n"
+        f"A day stands for its end: for what came on {today}, write --since {yesterday}.\n"
+    )
+    assert (
+        "1 message of 3 changes"
+        in livedata("notice", "try", "all", "--since", f"{yesterday}").stderr
+    )
+
+
+def test_what_is_no_moment_of_each_dataset_is_refused_for_several(
+    livedata: Shell, store: Store
+) -> None:
+    shop = make_dataset(store)
+    run = take(store, shop)
+    add_notice(store, "all", kinds=["changes"])
+    assert len(livedata.json("notice", "try", "all", "--since", "1")) == 2
+    assert livedata.json("notice", "try", "all", "--since", run) == []
+    take(store, make_dataset(store, name="other"))
+    for when in ("1", run):
+        error = livedata.error("notice", "try", "all", "--since", when)
+        assert f"all tells of 2 datasets, and {when!r} is no moment for all of them" in error
+    assert len(livedata.json("notice", "try", "all", "--since", "0")) == 6
+    assert len(livedata.json("notice", "try", "all", "--since", "2019-05-01")) == 6
+
+
+def test_a_notice_of_what_no_schedule_reads_says_so(livedata: Shell, store: Store) -> None:
+    make_dataset(store, name="idle")
+    idle = (
+        "Nothing reads idle by itself. To have it read each day: "
+        "livedata dataset update idle --schedule '0 6 * * *' --status active\n"
+    )
+    assert idle in livedata("notice", "add", "ops", "--command", "cat").stderr
+    make_dataset(store, name="shop")
+    livedata("dataset", "update", "shop", "--schedule", "0 6 * * *", "--status", "active")
+    assert "by itself" not in livedata("notice", "add", "all", "--command", "cat").stderr
+    words = ("--command", "cat", "--dataset")
+    assert idle in livedata("notice", "add", "one", *words, "idle").stderr
+    assert "by itself" not in livedata("notice", "add", "two", *words, "shop").stderr
+
+
+def test_a_mail_to_nobody_is_refused(livedata: Shell) -> None:
+    address = "mailto://127.0.0.1:25?from=livedata@example.org&to="
+    error = livedata.error("notice", "add", "mail", "--apprise", f"{address}nobody")
+    assert "names nobody to whom mail can be sent" in error
+    livedata("notice", "add", "mail", "--apprise", f"{address}ada@example.org")
 
 
 def test_what_cannot_be_tried_is_one_sentence(livedata: Shell, store: Store) -> None:

@@ -21,8 +21,8 @@ DAYS = 4
     [
         ("@daily", "five fields"),
         ("@every 5m and more", "five fields"),
-        ("* * * *", "9 to 100 characters"),
-        ("0 " * 60, "9 to 100 characters"),
+        ("* * * *", "must have five fields, not 4"),
+        ("0 " * 60, "in at most 100 characters"),
         ("*/5 * * *", "five fields, not 4"),
         ("0 0 0 * * *", "none for seconds"),
         ("60 * * * *", '"60" is not 0 to 59'),

@@ -37,6 +37,18 @@ _FORMATS = {
     "parquet": "a Parquet file with the types of the columns",
     "xlsx": "a workbook of Excel with them",
 }
+_ENDINGS = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".zip": "datapackage",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+"""How the name of a file ends -> the format that it says."""
 _TEXTS = ("csv", "jsonl")
 """The formats that may be a stream; SQLite seeks in its file, a package is two files."""
 _WITHOUT = {
@@ -69,9 +81,8 @@ class _Wanted(NamedTuple):
     "--format",
     "file_format",
     type=click.Choice([*_FORMATS]),
-    default="csv",
-    show_default=True,
-    help=f"In their order: {'; '.join(_FORMATS.values())}.",
+    help="Without it as FILE is named, such as FILE.xlsx, else csv. In their order: "
+    f"{'; '.join(_FORMATS.values())}.",
 )
 @click.option(
     "-o",
@@ -105,7 +116,7 @@ class _Wanted(NamedTuple):
 def export(
     ctx: CommandContext,
     name: str,
-    file_format: str,
+    file_format: str | None,
     output: Path | None,
     present: bool,
     times: bool,
@@ -129,6 +140,7 @@ def export(
         _check_alone("--archive")
         _write_archive(ctx, name, archive, force=force)
         return
+    file_format = _format(file_format, output, is_json=ctx.json)
     if file_format not in _TEXTS and (output is None or ctx.json):
         raise click.UsageError(
             f"--format {file_format} writes a file: name it with -o, without --json."
@@ -139,6 +151,21 @@ def export(
             raise click.UsageError(f"{option} is for other formats: {formats[file_format]}.")
     wanted = _Wanted(present, times, where, columns, when)
     _export_rows(ctx, name, file_format, output, wanted, force=force)
+
+
+def _format(given: str | None, output: Path | None, *, is_json: bool) -> str:
+    """The format that is written. Raises UsageError if the name of the file says another."""
+    named = None if output is None else _ENDINGS.get(output.suffix.lower())
+    if is_json and (given is None or given in _TEXTS):
+        return "jsonl"
+    if given is None:
+        return named or "csv"
+    if named not in (None, given):
+        raise click.UsageError(
+            f"--format {given} is not what the name {output} says, which is {named}: leave "
+            "--format out, or give the file another name."
+        )
+    return given
 
 
 _ALONE = {
@@ -183,8 +210,7 @@ def _export_rows(
         dataset = queries.dataset(db, ctx.owner, dataset_id)
         # Rows pass one by one: no table is too large for the memory.
         with snapshot(db, ctx.owner, dataset_id, wanted.when, ctx.settings.timezone) as table:
-            as_written = "jsonl" if ctx.json else file_format
-            count = _write(as_written, table, dataset, wanted, output)
+            count = _write(file_format, table, dataset, wanted, output)
     print_moment(table.moment)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")

@@ -270,8 +270,8 @@ def print_moment(moment: Moment) -> None:
     """Print to stderr that a moment is to come, or that there was no table yet."""
     if moment.is_to_come and moment.is_day:
         print_message(
-            f"{moment.given} is not over: this is the table as it is now. A day is its end, so it "
-            "began as the day before ended."
+            f"{moment.given} is not over: this is the table as it is now. A day stands for its "
+            "end: what came on it came after the day before."
         )
     elif moment.is_to_come:
         print_message(f"{moment.given} is to come: this is the table as it is now.")

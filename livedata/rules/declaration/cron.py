@@ -10,7 +10,7 @@ from cronsim import CronSim, CronSimError
 
 from livedata.model.errors import Invalid
 
-_LENGTH = range(9, 101)
+_LONGEST = 100
 _EXAMPLE = '"30 6 * * *" is every day at 06:30'
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -130,8 +130,8 @@ def _ever_fires(expression: str) -> bool:
 def _field_problem(expression: str) -> str | None:
     if expression.startswith("@"):
         return f'must have five fields; "{expression}" and other names are not supported'
-    if len(expression) not in _LENGTH:
-        return f"must have five fields in 9 to 100 characters, not in {len(expression)}"
+    if len(expression) > _LONGEST:
+        return f"must have five fields in at most {_LONGEST} characters, not in {len(expression)}"
     fields = [field for field in re.split(r"[ \t]+", expression) if field]
     if len(fields) != len(_FIELDS):
         seconds = ": there is none for seconds" if len(fields) == len(_FIELDS) + 1 else ""

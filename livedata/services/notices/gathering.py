@@ -15,7 +15,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, RowId, format_uuid
 from livedata.model.row_name import RowName
 from livedata.rules.declaration.notices import ChangeFilter
-from livedata.services.moments import DiffKind, RowDiff, find_moment, row_diffs
+from livedata.services.moments import DiffKind, RowDiff, find_moment, is_time, row_diffs
 from livedata.services.notices.told_changes import (
     ChangeRange,
     ChangesByName,
@@ -36,6 +36,8 @@ NetChange = Mapping[str, Any]
 """A row of a `dataset diff`, with `matches` as a message of changes has them."""
 NAMES = "names"
 """Where the outbox keeps what the rows of the changes are called."""
+_BEGINNING = "0"
+"""The sequence before the first change of each dataset."""
 KINDS: Sequence[DiffKind] = ("new", "changed", "gone", "back")
 
 
@@ -243,10 +245,20 @@ def _since(
     """Every dataset of a notice, with the sequence at which WHEN lies in its history."""
     if "changes" not in notice.kinds:
         raise Invalid(f"The notice {notice.name} tells nothing of changes.")
-    for key, _ in datasets.all_names(reader, notice.owner):
-        if notice.datasets is None or ids.format_uuid(key) in notice.datasets:
-            dataset = datasets.ref(reader, notice.owner, key)
-            yield dataset, find_moment(reader, dataset, since, zone).sequence
+    every = [
+        key
+        for key, _ in datasets.all_names(reader, notice.owner)
+        if notice.datasets is None or ids.format_uuid(key) in notice.datasets
+    ]
+    if len(every) > 1 and since != _BEGINNING and not is_time(since, zone):
+        raise Invalid(
+            f"The notice {notice.name} tells of {len(every)} datasets, and {since[:60]!r} is no "
+            "moment for all of them: write a date and time with its zone (2026-03-01T08:00:00Z), "
+            f"a day (2026-03-01), or {_BEGINNING} for all that ever changed."
+        )
+    for key in every:
+        dataset = datasets.ref(reader, notice.owner, key)
+        yield dataset, find_moment(reader, dataset, since, zone).sequence
 
 
 def _of_dataset(

@@ -232,6 +232,18 @@ def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:
         return _dataset_names(reader, owner)
 
 
+def idle_dataset(db: Database, notice: Notice) -> str | None:
+    """The first dataset of a notice if no schedule reads any of them; it tells nothing then."""
+    with db.reading() as reader:
+        every = datasets.read_by_schedule(reader, notice.owner)
+    told = [
+        (name, is_read)
+        for key, name, is_read in every
+        if notice.datasets is None or ids.format_uuid(key) in notice.datasets
+    ]
+    return None if not told or any(is_read for _, is_read in told) else told[0][0]
+
+
 def find(db: Database, owner: OwnerName, name: str) -> Notice:
     """The notice of that name. Raises NotFound."""
     with db.reading() as reader:

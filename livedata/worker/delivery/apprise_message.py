@@ -25,15 +25,22 @@ _UNKNOWN = (
     "mailto://example.org:25?from=me@example.org&to=you@example.org; https://appriseit.com lists "
     "them"
 )
+_NOBODY = (
+    "names nobody to whom mail can be sent: behind to= stands an address such as you@example.org"
+)
 SECONDS = 30
 """How long a message may take."""
 
 
 def check(url: str) -> None:
     """Raise LivedataError if Apprise is missing, Invalid if it does not know such an address."""
-    if not _apprise().Apprise().add(url):
-        # The address is not repeated: it may hold a password.
+    servers = _apprise().Apprise()
+    # The address is not repeated: it may hold a password.
+    if not servers.add(url):
         raise invalid([Detail("apprise", _UNKNOWN)])
+    # Who is no address of mail is left out without a word, and then nobody is left.
+    if _is_mail(url) and any(getattr(server, "targets", None) == [] for server in servers):
+        raise invalid([Detail("apprise", _NOBODY)])
 
 
 def send(url: str, event: CloudEvent) -> Problem | None:
@@ -55,9 +62,13 @@ def _sent(url: str, event: CloudEvent) -> bool:
 
 def _body(url: str, event: CloudEvent) -> tuple[str, str]:
     """What is sent to an address, and its form: a mail has room for all, a chat has not."""
-    if url.partition(":")[0].lower() in _MAIL:
+    if _is_mail(url):
         return (event.html, "html") if event.html else (event.text, "text")
     return event.brief or event.text, "text"
+
+
+def _is_mail(url: str) -> bool:
+    return url.partition(":")[0].lower() in _MAIL
 
 
 def _apprise() -> Any:
