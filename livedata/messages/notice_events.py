@@ -9,6 +9,7 @@ from livedata.messages.render import statement
 from livedata.messages.run_end import skipped_fires
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Param, Problem
+from livedata.model.row import RevisionKind
 
 _LAST = " The last one: {error}"
 
@@ -50,6 +51,14 @@ TITLES: Mapping[str, Words] = {
     "test": "a test of livedata",
 }
 """Kind -> the title of a mail."""
+BECAME: Mapping[RevisionKind, str] = {
+    "baseline": "imported",
+    "created": "new",
+    "updated": "changed",
+    "missing": "gone",
+    "returned": "back",
+}
+"""Kind of a revision -> what people read of the row."""
 MOST_NAMED = 5
 """How many datasets the sentence of a digest names at most."""
 DELTAS = "{new} new, {changed} changed, {gone} gone"

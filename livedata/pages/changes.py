@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
-from typing import Final
 
 from flask import g, redirect, request
 from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
+from livedata.messages.notice_events import BECAME
 from livedata.model import ids
 from livedata.model.dataset import Dataset, labels
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
-from livedata.model.row import Change, RevisionKind
+from livedata.model.row import Change
 from livedata.pages.answers import page
 from livedata.pages.news import begin_of_day, day_of, local_time
 from livedata.pages.paging import address, malformed
@@ -26,15 +26,6 @@ from livedata.services import queries
 from livedata.services.moments import end_of_day
 from livedata.services.notices import feeds
 from livedata.services.pages.history import History, Narrowing, history, written_between
-
-KINDS: Final[Mapping[RevisionKind, str]] = {
-    "baseline": "imported",
-    "created": "new",
-    "updated": "changed",
-    "missing": "gone",
-    "returned": "back",
-}
-"""What became of a row, by the kind of its change."""
 
 
 class Occasion(Struct, frozen=True):
@@ -58,7 +49,7 @@ class ChangedDay(Struct, frozen=True):
     @property
     def kinds(self) -> Mapping[str, int]:
         """What became of the rows that are shown, and of how many."""
-        shown = [KINDS[change["kind"]] for each in self.occasions for change in each.changes]
+        shown = [BECAME[change["kind"]] for each in self.occasions for change in each.changes]
         return Counter(shown)
 
     @property
@@ -88,7 +79,7 @@ def show(dataset: str) -> Response:
         chips=_chips(wanted, shown),
         zone=context().zone,
         labels=labels(shown["columns"]),
-        kinds=KINDS,
+        kinds=BECAME,
         given=request.args,
         more=earlier(request.path, told.before),
         back=later(request.path, told),
@@ -140,7 +131,7 @@ def _chips(wanted: Narrowing, dataset: Dataset) -> list[tuple[str, str]]:
     called = labels(dataset["columns"])
     told = {
         "run": "of one Run" if wanted.run else "",
-        "kind": f"only {KINDS[wanted.kind]}" if wanted.kind else "",
+        "kind": f"only {BECAME[wanted.kind]}" if wanted.kind else "",
         "field": f"{called[wanted.field]} changed" if wanted.field else "",
         "since": f"since {given['since'][:10]}" if wanted.since else "",
         "until": f"until {given['until'][:10]}" if wanted.until else "",
@@ -171,8 +162,8 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
     field, kind, run = (given.get(name) or None for name in ("field", "kind", "run"))
     if field not in {None, *(column["id"] for column in dataset["columns"])}:
         raise _wrong("field", "is no column of this dataset")
-    if kind not in {None, *KINDS}:
-        raise _wrong("kind", f"is none of {', '.join(KINDS)}")
+    if kind not in {None, *BECAME}:
+        raise _wrong("kind", f"is none of {', '.join(BECAME)}")
     before = given.get("before")
     if before is not None and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise _wrong("before", "is no number of a change")

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from livedata.api import close_app, create_app
+from livedata.messages.notice_events import BECAME
 from livedata.model import ids
 from livedata.model.row_name import name_of
 from livedata.pages import add_pages
-from livedata.pages.changes import KINDS
 from livedata.services import queries, retention
 from tests import made
 from tests.browsing.visitor import Visitor
@@ -195,7 +195,7 @@ def change_by_api(change: Change, labels: dict[str, str]) -> dict[str, Any]:
             stands = written(change["data"][field])
             # An edit may cover what a Run has read anew: the cell says what it said.
             cells[labels[field]] = (stood, stands) if stood != stands else (shared(stood),) * 2
-    return {"sequence": str(change["sequence"]), "kind": KINDS[change["kind"]], "cells": cells}
+    return {"sequence": str(change["sequence"]), "kind": BECAME[change["kind"]], "cells": cells}
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_only_changes_that_meet_the_condition_are_told(table: Table, notify: Not
     assert "matches" not in data
     assert data["text"].splitlines() == [
         "shop: 1 of 2 changes meets price < 9.",
-        "- Lamp (A1) updated: price fell below 9: 10 → 8.5",
+        "- Lamp (A1) changed: price fell below 9: 10 → 8.5",
     ]
     table.take({**A, "price": 8}, {**B, "price": 13}, C)
     assert kinds_told(table.store) == ["changes"]
@@ -91,7 +91,7 @@ def test_only_the_columns_that_are_asked_for_are_in_the_message(
     table.take({**A, "title": "Lamp II", "price": 3})
     (data,) = delivered(table.store)
     assert [[*change["changed"]] for change in data["changes"]] == [["price"]]
-    assert data["text"].splitlines()[1:] == ["- Lamp II (A1) updated: price: 10 → 3"]
+    assert data["text"].splitlines()[1:] == ["- Lamp II (A1) changed: price: 10 → 3"]
     assert data["sentence"] == "shop: 1 of 1 change meets what this notice asks for."
 
 

@@ -433,7 +433,7 @@ def test_what_a_notice_would_have_told_is_listed_by_day_and_told_to_nobody(
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", day)
     assert lines == [
         "  shop: 1 of 2 changes meets price < 9.",
-        "  - Lamp (A1) updated: price fell below 9: 10 → 8",
+        "  - Lamp (A1) changed: price fell below 9: 10 → 8",
     ]
     assert tried.stderr == "1 message of 1 change; nobody was told.\n"
     assert "  shop: 3 new, 0 changed, 0 gone." in livedata.out(

@@ -141,7 +141,8 @@ def _text(data: dict[str, Any], told: Sequence[NamedChange]) -> str:
 def change_line(change: NamedChange) -> str:
     """A change by name as a line for people: with what it meets, where it was asked for that."""
     cells = ", ".join(change.line.get("matches") or described(change.line))
-    return f"- {change.name} {change.line['kind']}" + (f": {cells}" if cells else "")
+    became = notice_events.BECAME[change.line["kind"]]
+    return f"- {change.name} {became}" + (f": {cells}" if cells else "")
 
 
 def digest_event(db: Database, notice: Notice, message: Message, public_url: str) -> CloudEvent:
@@ -191,7 +192,7 @@ def _digest_html(parts: Sequence[_Part], public_url: str) -> Iterator[str]:
     """The whole of a mail; all that websites have written is escaped."""
     # Lists, because the text that is made of it for other readers keeps their lines.
     for part in parts:
-        yield f"<h3>{escape(part['dataset']['name'])}</h3><p>{escape(part['sentence'])}</p><ul>"
+        yield f"<h3>{escape(part['sentence'])}</h3><ul>"
         yield from map(_digest_item, named_changes(part))
         yield "</ul>"
         if part["moreChanges"]:

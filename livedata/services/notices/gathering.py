@@ -128,9 +128,14 @@ def change_line(change: NamedChange) -> str:
 
 
 def met_in_a_run(change: NetChange) -> str:
-    """What of a condition a change meets, behind its cells: what was so in one Run may be over."""
-    met = ", ".join(change.get("matches", ()))
+    """What of a condition a change has met, behind its cells, where these do not say it."""
+    told = {_values_in(cell) for cell in described(shown_change(change))}
+    met = ", ".join(each for each in change.get("matches", ()) if _values_in(each) not in told)
     return f" (in a Run {met})" if met else ""
+
+
+def _values_in(told: str) -> str:
+    return told.rpartition(": ")[2]
 
 
 def shown_change(change: NetChange) -> NetChange:
