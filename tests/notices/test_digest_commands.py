@@ -68,7 +68,7 @@ def test_a_list_says_by_which_cron_and_when_next(
     assert (daily["digest"], daily["nextDigestAt"][10:]) == ("0 7 * * *", "T22:00:00.000000Z")
     assert (plain["digest"], plain["nextDigestAt"]) == (None, None)
     listed = livedata.out("notice", "list")
-    assert "changes together (0 7 * * *)" in listed
+    assert "changes (digest 0 7 * * *)" in listed
     assert f"on, next digest {daily['nextDigestAt'][:19]}Z" in listed
     # Nobody has looked since the zone was set.
     monkeypatch.setenv("LIVEDATA_TIMEZONE", "UTC")

@@ -417,7 +417,7 @@ def test_what_a_notice_tells_alone_is_listed(livedata: Shell, store: Store) -> N
         ["note"],
     ]
     listed = livedata.out("notice", "list")
-    assert "changes of kind updated of price but of note where price < 9" in listed
+    assert "changes of kind updated of price but not of note where price < 9" in listed
 
 
 def test_what_a_notice_would_have_told_is_listed_by_day_and_told_to_nobody(

@@ -167,6 +167,24 @@ def test_a_wrong_clause_is_told_in_one_sentence_with_one_that_is_right(clause: s
     assert parse_when([example], COLUMNS).texts == [example]
 
 
+@pytest.mark.parametrize(
+    ("clause", "example"),
+    [
+        ("prise falls by 10%", "price falls by 10%"),
+        ("prise < cheap", "price < 20"),
+        ("price drops by 10%", "price falls by 10%"),
+        ("price IS NOT 3", "price != 3"),
+        ("price  is  nonempty", "price is not empty"),
+        ("price = L-101", "price = 20"),
+        ("price >= 1.000,50", "price >= 20"),
+    ],
+)
+def test_the_example_is_the_clause_with_what_is_wrong_mended(clause: str, example: str) -> None:
+    with pytest.raises(Invalid) as error:
+        parse_when([clause], COLUMNS)
+    assert error.value.message.endswith(f" Write for example: {example}")
+
+
 def test_more_than_twenty_clauses_are_refused() -> None:
     assert len(parse_when(["price < 20"] * 20, COLUMNS).states) == 20
     with pytest.raises(Invalid, match="There are 21 clauses, and a condition has at most 20"):
@@ -175,7 +193,9 @@ def test_more_than_twenty_clauses_are_refused() -> None:
 
 @pytest.mark.parametrize("clause", OF_CHANGES)
 def test_where_compares_cells_as_they_are_alone(clause: str) -> None:
-    with pytest.raises(Invalid, match="asks for a change, and here only cells as they are"):
+    with pytest.raises(
+        Invalid, match=r"asks for a change, as notices and .* and here only cells as they are"
+    ):
         parse_where(["stock > 1", clause], COLUMNS)
 
 

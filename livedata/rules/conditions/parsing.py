@@ -73,6 +73,9 @@ _OFTEN_MEANT: Final[Mapping[str, StateOperator | ChangeOperator]] = {
     "is null": "is empty",
     "is none": "is empty",
     "is blank": "is empty",
+    "is nonempty": "is not empty",
+    "is non-empty": "is not empty",
+    "is set": "is not empty",
     "is not": "!=",
 }
 _JOINED: Final = re.compile(r"\s(and|or|AND|OR|&&)\s|,\s")
@@ -104,14 +107,17 @@ class _Subject(Struct, frozen=True):
 
 
 class _Clause(Struct, frozen=True):
-    """A clause that is read: its text, its subject, and what stands behind that."""
+    """A clause that is read: its text, its subject, what stands behind that, and its operator."""
 
     text: str
     subject: _Subject
     rest: str
+    operator: StateOperator | None = None
 
     def fail(self, code: str, example: str = "", **params: Param) -> NoReturn:
-        raise wrong_clause(self.text, code, example or self.subject.example, **params)
+        subject, operator = self.subject, self.operator
+        known = subject.example if operator is None else subject.example_of(operator)
+        raise wrong_clause(self.text, code, example or known, **params)
 
 
 def parse_where(texts: Sequence[str], columns: Sequence[Column]) -> Condition:
@@ -175,7 +181,18 @@ def _no_column(text: str, word: str, columns: Sequence[Column]) -> Invalid:
         return wrong_clause(text, "column", example_clause(columns), word=word, columns=shown)
     meant = _subject(near, columns)
     example = example_clause(columns) if meant is None else meant.example
+    mended = text.replace(word, near, 1)
+    if _is_right(lambda: _clause(mended, columns)):
+        example = mended
     return wrong_clause(text, "near", example, word=word, near=near)
+
+
+def _is_right(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except Invalid:
+        return False
+    return True
 
 
 def example_clause(columns: Sequence[Column]) -> str:
@@ -218,12 +235,17 @@ def _of_column(clause: _Clause) -> StateClause | ChangeClause:
 def _no_operator(clause: _Clause) -> Invalid:
     match = _SIGNS.match(clause.rest) or _WORD.match(clause.rest)
     word = match[0] if match else clause.rest
-    two = " ".join(clause.rest.lower().split()[:2])
-    near = _OFTEN_MEANT.get(two) or _OFTEN_MEANT.get(word.lower()) or _near(word)
+    two = " ".join(clause.rest.split()[:2])
+    if two.lower() in _OFTEN_MEANT:
+        word = two
+    near = _OFTEN_MEANT.get(word.lower()) or _near(word)
     subject = clause.subject
     if near is None:
         return wrong_clause(clause.text, "operator", subject.example, word=word)
-    example = subject.example_of(near)
+    rest = f"{near} {' '.join(clause.rest.split()).removeprefix(word).strip()}".strip()
+    mended = _Clause(f"{subject.name} {rest}", subject, rest)
+    is_right = _is_right(lambda: _of_column(mended))
+    example = mended.text if is_right else subject.example_of(near)
     return wrong_clause(clause.text, "near_operator", example, word=word, near=near)
 
 
@@ -255,6 +277,7 @@ def _state_clause(clause: _Clause, operator: StateOperator, rest: str) -> StateC
         if rest:
             clause.fail("behind", word=rest)
         return StateClause(clause.text, subject.name, subject.field, subject.type, operator, None)
+    clause = _Clause(clause.text, subject, clause.rest, operator)
     given = _unquoted(clause, rest)
     read = _READ.get(subject.type)
     value = _text(given, operator) if read is None else read(clause, given)

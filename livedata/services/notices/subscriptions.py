@@ -363,9 +363,9 @@ def shown_target(notice: Notice) -> str:
 
 def told_of(notice: Notice) -> str:
     """Of what it tells, with how many Runs and how long, as they are given to `notice add`."""
-    together = "" if notice.digest is None else f" together ({notice.digest})"
+    digest = "" if notice.digest is None else f" (digest {notice.digest})"
     details = {
-        "changes": _filter_in_words(notice.change_filter or ChangeFilter()) + together,
+        "changes": digest + _filter_in_words(notice.change_filter or ChangeFilter()),
         "failing": f" after {notice.threshold}",
         "silent": f" for {_silent_for(notice)}",
     }
@@ -387,7 +387,7 @@ def _filter_in_words(wanted: ChangeFilter) -> str:
         [
             f" of kind {' or '.join(wanted.kinds)}" if wanted.kinds else "",
             f" of {' or '.join(wanted.columns)}" if wanted.columns else "",
-            f" but of {' and '.join(wanted.ignore)}" if wanted.ignore else "",
+            f" but not of {' and '.join(wanted.ignore)}" if wanted.ignore else "",
             f" where {' and '.join(wanted.when)}" if wanted.when else "",
         ]
     )
