@@ -25,6 +25,8 @@ from livedata.rules.declaration.notices import (
 from livedata.services.pages.row_edits import as_sent
 from livedata.store.notices import Subscription
 
+ALL: Final = "all"
+"""What the form says of datasets if it is not only of those that are ticked."""
 _CLASHES: Final[Mapping[Clash, tuple[str, str]]] = {
     "silent": ("silent", "Silence and how long it lasts go together: give both, or neither."),
     "filter": ("when", "This is about changes: choose them above, or empty what narrows them."),
@@ -36,6 +38,7 @@ class NoticeForm(Struct, frozen=True):
     """What a form, or the address of a page that begins one, says of a notice, as it is typed."""
 
     name: str
+    scope: str
     datasets: Sequence[str]
     on: Sequence[str]
     after: str
@@ -53,11 +56,13 @@ class NoticeForm(Struct, frozen=True):
         """The form that came, or an empty one with what an address says."""
         # White space at the edges is typed by nobody who means it, and pasted by many.
         text = {name: as_sent(given.get(name, "")).strip() for name in ("name", "silent", "digest")}
+        datasets = list(dict.fromkeys(filter(None, given.getlist("dataset"))))
         # Of a form that came nothing is chosen that was not chosen there.
         usual = usual_kinds(None) if "name" not in given else []
         return cls(
             name=text["name"],
-            datasets=list(dict.fromkeys(filter(None, given.getlist("dataset")))),
+            scope=given.get("scope", "these" if datasets else ALL),
+            datasets=datasets,
             on=given.getlist("on") or usual,
             after=given.get("after", "2").strip(),
             silent=text["silent"],
@@ -76,6 +81,7 @@ class NoticeForm(Struct, frozen=True):
         wanted, digest = kept.change_filter or ChangeFilter(), kept.digest or ""
         return cls(
             name=kept.name,
+            scope="these" if kept.datasets else ALL,
             datasets=[*(kept.datasets or ())],
             on=[*kept.kinds],
             after=str(kept.threshold),
@@ -94,6 +100,16 @@ class NoticeForm(Struct, frozen=True):
         """Whether it says which changes are told."""
         return bool(self.when or self.kinds or self.columns or self.ignore)
 
+    @property
+    def column_names(self) -> list[str]:
+        """The columns of which one has to change."""
+        return _names(self.columns)
+
+    @property
+    def ignored_names(self) -> list[str]:
+        """The columns that do not count."""
+        return _names(self.ignore)
+
     def wish(self, target: str) -> tuple[Subscription, list[Detail]]:
         """What is wished, and what of it cannot be read."""
         wrong = [whole(*_CLASHES[clash]) for clash in self._clashes()]
@@ -104,11 +120,15 @@ class NoticeForm(Struct, frozen=True):
             wrong.append(whole("after", f"It must be a whole number from 1 to {MOST_RUNS}."))
         if not self._kinds:
             wrong.append(whole("on", "Choose of what it tells."))
+        # What stays ticked behind “all” is not meant.
+        chosen = [] if self.scope == ALL else self.datasets
+        if self.scope != ALL and not chosen:
+            wrong.append(whole("dataset", "Choose one dataset at least, or all of them."))
         if self.common not in {OTHER, "", *COMMON}:
             wrong.append(whole("digest", "Choose one of these."))
         wanted, digest = self._filter(), self._digest()
         return Subscription(
-            *(self.name, self.channel, target, self._kinds, self.datasets or None, threshold or 1),
+            *(self.name, self.channel, target, self._kinds, chosen or None, threshold or 1),
             *(None if isinstance(silent, Detail) else silent, wanted, digest),
         ), wrong
 
@@ -139,7 +159,7 @@ class NoticeForm(Struct, frozen=True):
     def _filter(self) -> ChangeFilter | None:
         kinds = [kind for kind in REVISION_KINDS if kind in self.kinds]
         clauses = [line.strip() for line in self.when.splitlines() if line.strip()]
-        wanted = ChangeFilter(clauses, kinds, _names(self.columns), _names(self.ignore))
+        wanted = ChangeFilter(clauses, kinds, self.column_names, self.ignored_names)
         return wanted if clauses or kinds or wanted.columns or wanted.ignore else None
 
 

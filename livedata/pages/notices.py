@@ -26,9 +26,10 @@ from livedata.model.errors import (
     NotFound,
 )
 from livedata.model.ids import DatasetId, NoticeId
-from livedata.model.row import REVISION_KINDS, RevisionKind
+from livedata.model.row import RevisionKind
 from livedata.pages.answers import page, sentences
-from livedata.pages.notice_form import NoticeForm, whole
+from livedata.pages.changes import KINDS as REVISION_WORDS
+from livedata.pages.notice_form import ALL, NoticeForm, whole
 from livedata.pages.settings import COMMON
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
@@ -45,8 +46,11 @@ from livedata.worker.delivery import courier
 LAST: Final = 50
 """So many messages of a notice are listed."""
 CHANNELS: Final = {
-    "webhook": "a webhook: a POST to an address, signed",
-    "apprise": "mail or chat, by an address of Apprise",
+    "webhook": ("Webhook", "a signed POST to an address of yours"),
+    "apprise": (
+        "Mail or chat",
+        "an address of Apprise, such as mailto://user:password@example.org",
+    ),
 }
 """What is added here; a command is added at a shell alone, since it runs on the server."""
 MEANT: Final = {
@@ -65,11 +69,13 @@ BECAME: Final[Mapping[RevisionKind, str]] = {
     "returned": "are back",
 }
 """What became of the rows that a notice tells of, by the kind of their changes."""
+MOST_BOXES: Final = 60
+"""So many columns are boxes to tick at most."""
 _LOOKED_AT: Final = 100
 """The columns of so many datasets are asked for what they are called."""
 _CHOICES: Final[dict[str, Any]] = {
     "meant": MEANT,
-    "revision_kinds": REVISION_KINDS,
+    "revision_kinds": REVISION_WORDS,
     "common": COMMON,
 }
 """What the form of a notice offers."""
@@ -116,6 +122,7 @@ def show(
         begun=bool({*NoticeForm.__struct_fields__, "dataset", "kind"} & request.args.keys()),
         refused=refused,
         channels=CHANNELS,
+        known_columns=_known_columns(form, listing.datasets),
         **_CHOICES,
         became=BECAME,
         zone=zone,
@@ -138,22 +145,38 @@ def shown_notices(notices: Sequence[Notice], listing: Listing) -> list[dict[str,
         for notice in notices
         if notice.change_filter and (notice.change_filter.columns or notice.change_filter.ignore)
     }
-    keys = list(dict.fromkeys(chain.from_iterable(narrowed.values())))[:_LOOKED_AT]
-    with g.db.reading() as reader:
-        wanted = [DatasetId(ids.raw_id(key)) for key in keys]
-        refs = datasets.refs(reader, g.caller.owner, wanted) if wanted else {}
-    labels = {
-        ids.format_uuid(key): [
-            (each["name"], each["label"]) for each in ref.fields.columns.values()
-        ]
-        for key, ref in refs.items()
-    }
+    labels = _labels(chain.from_iterable(narrowed.values()))
     # One that is called otherwise in another dataset is called by its name.
     told = {
         notice: _agreed(chain.from_iterable(labels.get(key, ()) for key in of))
         for notice, of in narrowed.items()
     }
     return [{**_shown(each, listing), "labels": told.get(each.id, {})} for each in notices]
+
+
+def _labels(keys: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The names and the labels of the columns of each dataset, of the first ones."""
+    wanted = [DatasetId(ids.raw_id(key)) for key in [*dict.fromkeys(keys)][:_LOOKED_AT]]
+    with g.db.reading() as reader:
+        refs = datasets.refs(reader, g.caller.owner, wanted) if wanted else {}
+    return {
+        ids.format_uuid(key): [
+            (each["name"], each["label"]) for each in ref.fields.columns.values()
+        ]
+        for key, ref in refs.items()
+    }
+
+
+def _known_columns(form: NoticeForm, known: Collection[str]) -> dict[str, str]:
+    """What the columns are called of the datasets of a form; none if they are too many to choose.
+
+    Of all datasets none is: names are typed there.
+    """
+    if form.scope == ALL:
+        return {}
+    named = [*chain.from_iterable(_labels(key for key in form.datasets if key in known).values())]
+    names, agreed = dict.fromkeys(name for name, _ in named), _agreed(named)
+    return {name: agreed.get(name, name) for name in names} if len(names) <= MOST_BOXES else {}
 
 
 def _agreed(named: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -285,6 +308,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
     (shown,) = shown_notices([each for each in listing.notices if each.id == kept.id], listing)
+    form = told.form or NoticeForm.of_notice(kept)
     messages = delivering.deliveries(g.db, kept, LAST)
     deliveries = [delivering.delivery_as_json(each) for each in messages]
     return page(
@@ -296,7 +320,8 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
         datasets=listing.datasets,
         told=told,
         said=told.said or SAID.get(request.args.get("done", "")),
-        form=told.form or NoticeForm.of_notice(kept),
+        form=form,
+        known_columns=_known_columns(form, listing.datasets),
         refused=told.refused,
         seen=told.seen or subscriptions.fingerprint(kept),
         **_CHOICES,

@@ -140,9 +140,10 @@ def share_and_be_told(person: Person, store: Store, dataset: str, site: Site) ->
         assert len(answer.read().decode().splitlines()) > 10
     person.press("Notices")
     person.fill("Name, such as", "prices")
-    person.tick("changes")
-    person.tick("books")
     person.fill("Its address, such as", site.at("/hook"))
+    person.tick("changes")
+    person.tick("Only these:")
+    person.tick("books")
     person.press("Add the notice")
     come(person, "The notice is on.")
     person.press("Send a test now")

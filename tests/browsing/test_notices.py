@@ -179,7 +179,8 @@ def test_an_address_begins_the_form(alice: Visitor, store: Store) -> None:
     assert f'name="dataset" value="{dataset}" checked' in page
     assert 'name="columns" value="price"' in page
     assert "<details open>" in page
-    assert page.count('name="on"') == page.count(" checked> <span><b>") + 1  # all but silent
+    told = page.partition("<legend>Tells that")[2]
+    assert told.count('name="on"') == told.count(" checked> <span><b>") + 1  # all but silent
     assert 'value="changes" checked' in alice.get("/notices?on=changes")
     assert 'value="odd" checked' not in alice.get("/notices?on=changes")
     assert "<details>" in alice.get("/notices")
@@ -559,14 +560,12 @@ def edited(visitor: Visitor, path: str, **typed: Any) -> TestResponse:
     """The answer to the form of a notice in which something else was typed."""
     page = visitor.get(path)
     form = page.partition('<details id="edit"')[2].partition("</details>\n<h2>")[0]
-    fields: dict[str, Any] = {
-        name: unescape(value)
-        for name, value in re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', form)
-        if name not in {"on", "dataset", "kind"}
-    }
-    for name in ("on", "dataset", "kind"):
-        chosen = rf'name="{name}" value="([^"]*)" checked'
-        fields[name] = re.findall(chosen, form)
+    fields: dict[str, Any] = {}
+    given = r'<input([^>]*) name="(\w+)" value="([^"]*)"( checked)?'
+    for kind, name, value, checked in re.findall(given, form):
+        chosen = fields.setdefault(name, [])
+        if checked or not ("checkbox" in kind or "radio" in kind):
+            chosen.append(unescape(value))
     fields["when"] = unescape(form.partition('spellcheck="false">\n')[2].partition("<")[0])
     common = form.partition('id="common"')[2].partition("</select>")[0]
     fields["common"] = "".join(re.findall(r'value="([^"]*)" selected', common))
@@ -616,13 +615,52 @@ def test_what_is_wrong_with_an_edit_is_said_and_nothing_is_saved(
         ({"on": []}, 422, "Choose of what it tells."),
         ({"name": "other"}, 409, "named &#39;other&#39; already"),
         ({"seen": "x"}, 409, "has changed since you opened the page"),
-        ({"dataset": "x"}, 422, "not there any more"),
+        ({"scope": "these", "dataset": "x"}, 422, "not there any more"),
     ):
         answer = edited(alice, path_of(notice), **typed)
         assert answer.status_code == status, typed
         assert said in answer.text
         assert '<details id="edit" open>' in answer.text
     assert listed(store) == before
+
+
+def test_all_datasets_are_all_whatever_is_ticked_behind_them(alice: Visitor, store: Store) -> None:
+    dataset = ids.format_uuid(made.make_dataset(store, alice.owner))
+    page = alice.get(f"/notices?dataset={dataset}")
+    assert 'value="these" checked> Only these:' in page
+    assert 'value="all" checked> All, also later ones' in alice.get("/notices")
+    NoticePage(alice).add(name="every", scope="all", dataset=dataset)
+    (every,) = listed(store)
+    assert every.datasets is None
+    page = NoticePage(alice).add(422, name="none", scope="these")
+    assert "Choose one dataset at least" in beside(page, "dataset")
+    assert edited(alice, path_of(every), scope="these").status_code == 422
+    assert edited(alice, path_of(every), scope="these", dataset=dataset).status_code == 303
+    assert edited(alice, path_of(every)).status_code == 303
+    assert [kept.datasets for kept in listed(store)] == [[dataset]]
+
+
+def test_columns_are_boxes_by_what_they_are_called_where_datasets_are_chosen(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = ids.format_uuid(World(store, alice.owner).shop())
+    page = alice.get(f"/notices?dataset={dataset}&columns=price&ignore=note,lost")
+    for box in (
+        'name="columns" value="price" checked> <bdi>Price</bdi>',
+        'name="columns" value="title"> <bdi>Title</bdi>',
+        'name="ignore" value="note" checked> <bdi>Note</bdi>',
+        'name="ignore" value="lost" checked> <bdi>lost</bdi>',
+    ):
+        assert f'<input type="checkbox" {box}' in page
+    assert '<input id="columns" name="columns" value="price, stock"' in alice.get(
+        "/notices?columns=price&columns=stock"
+    )
+    NoticePage(alice).add(dataset=dataset, columns=["price", "stock"], ignore="note")
+    (before,) = listed(store)
+    assert before.change_filter is not None
+    assert [*before.change_filter.columns] == ["price", "stock"]
+    assert edited(alice, path_of(before)).status_code == 303
+    assert listed(store) == [before]
 
 
 def test_two_who_edit_a_notice_undo_nothing_of_each_other(alice: Visitor, store: Store) -> None:
