@@ -28,11 +28,21 @@ from livedata.services.notices import feeds
 from livedata.services.pages.history import History, Narrowing, history, written_between
 
 
+FOLDED: Final = 8
+"""So many rows that came at once stand in one line, which opens to all of them."""
+
+
 class Occasion(Struct, frozen=True):
     """Changes that were written at once, by a Run or by hand, and what the clock showed."""
 
     clock: str
     changes: Sequence[Change]
+
+    @property
+    def are_all_new(self) -> bool:
+        """Whether they are many new rows and nothing else: those of a first Run, mostly."""
+        kinds = {change["kind"] for change in self.changes}
+        return kinds == {"created"} and len(self.changes) >= FOLDED
 
 
 class ChangedDay(Struct, frozen=True):

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from livedata.model import ids
+from livedata.pages.changes import FOLDED
 from livedata.services import queries
 from tests import made
 from tests.browsing.world import World
@@ -150,10 +151,61 @@ def test_a_change_of_many_cells_tells_some_and_leads_to_the_row_that_has_all(
     page = alice.get(path_of(dataset))
     assert len(page) < 100_000
     (row, more) = re.search(r'<a href="([^"]*)">(\d+) more cells</a>', page).groups()  # type: ignore[union-attr]
-    assert int(more) == 32
+    assert int(more) == 30
     history = alice.get(row).partition('id="history"')[2]
     folded = history.partition("<summary>40 cells</summary>")[2].partition("</details>")[0]
     assert all(f"{name} of 49" in folded for name in names)
+
+
+def cells(page: str, number: int) -> str:
+    """What a page tells of the cells of a change, without markup."""
+    (told,) = re.findall(
+        rf'<td class="\w+">((?:(?!<td).)*)</td>'
+        rf'<td class="number mark"><data value="{number}">',
+        page,
+        re.DOTALL,
+    )
+    return " ".join(re.sub("<[^>]+>", "", told).split())
+
+
+def test_a_new_row_is_not_named_twice_and_one_that_is_gone_tells_what_it_had_last(
+    alice: Visitor, store: Store
+) -> None:
+    dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(3)
+    made.take(store, dataset, items, owner=alice.owner)
+    made.take(store, dataset, items[:2], owner=alice.owner)
+    page = alice.get(path_of(dataset))
+    assert cells(page, 2) == "price: 1.5 stock: no"
+    assert cells(page, 4) == "last: price: 2.5 stock: yes"
+
+
+def test_a_source_that_moved_below_a_hand_edit_is_told_with_what_it_was(
+    alice: Visitor, shop: ids.DatasetId
+) -> None:
+    page = alice.get(path_of(shop))
+    (told,) = re.findall(r'<div class="mark">source: (<span.*?</span>)</div>', page)
+    removed, added = (re.findall(f"<{tag}>(.*?)</{tag}>", told) for tag in ("del", "ins"))
+    assert (removed, added) == (["Lamp 0"], ["another title"])
+
+
+def test_many_new_rows_of_one_run_stand_in_a_line_that_opens_to_them(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(FOLDED)
+    made.take(store, dataset, items[1:], owner=alice.owner)
+    assert "<summary>" not in alice.get(path_of(dataset)).partition("<table")[2]
+    other = made.make_dataset(store, alice.owner, "other")
+    run = made.take(store, other, items, owner=alice.owner)
+    page = re.sub("</?(data|bdi)[^>]*>", "", alice.get(path_of(other)))
+    line, _, rows = page.partition("<table")[2].partition("<table")
+    assert f"<summary>{FOLDED} new: Lamp 7, Lamp 6, Lamp 5, …</summary>" in line
+    assert rows.partition("</table>")[0].count("<tr>") == FOLDED
+    # Whoever asks for just these is not asked to open them.
+    for query in (f"?run={run}", "?kind=created"):
+        asked = alice.get(path_of(other, query))
+        assert "<summary>" not in asked.partition("<table")[2]
+        assert len(numbers(asked)) == FOLDED
 
 
 def test_what_narrows_the_changes_is_taken_away_piece_by_piece(
