@@ -45,6 +45,13 @@ PICTURE = b64decode(
     "AMAwEAAhEDEQA/AKAD/9k="
 )
 """A small JPEG."""
+NO_LIST = (
+    f"No list found on this page: what repeats on {made.URL}?none is a menu (a, 12 times). Give "
+    "the address of the page that lists the records; or read one of these, or name a text "
+    "of the list that you mean."
+)
+LOST = "2 of 40 records have no sku"
+ODD = "price is empty in 8 of 40 records of the first page."
 
 
 class World:
@@ -164,21 +171,27 @@ class World:
                 ProvenKey(["sku"], "is a number or a code of the record", sure=True),
                 ProvenKey(["title", "price"], "tell the records apart only together", sure=False),
             ],
-            [f"another list may be meant{self.text}"],
+            [f"the page has another list of as many records{self.text}"],
         )
         tried = self._look("?tried", seen)
         for tried_out in (
             {"outcome": "accept", "error": "The list goes on.", "checks": []},
             {
                 "outcome": "failed",
-                "error": f"A cell is empty{self.text}.",
-                "checks": [{"checkId": "identity", "passed": False, "message": self.text or "No."}],
+                "error": f"2 of 40 records have no sku{self.text}.",
+                "checks": [
+                    {
+                        "checkId": "identity",
+                        "passed": False,
+                        "message": f"2 of 40 records have no sku{self.text}.",
+                    }
+                ],
             },
         ):
             look = tried if tried_out["outcome"] == "accept" else self._look("?failed", seen)
             looks.try_out(self.store, self.owner, look, declared, TargetPolicy())
             self._end_look(tried={**tried_out, **self._read(rows)})
-        nothing = self._look("?none", PageLook(seen.lists[1:], error=f"No list{self.text}."))
+        nothing = self._look("?none", PageLook(seen.lists[1:], error=f"{NO_LIST}{self.text}"))
         return [tried, look, nothing]
 
     def preview(self, dataset: ids.DatasetId) -> ids.LookId:
@@ -243,7 +256,7 @@ class World:
             "fields": fields,
             "rows": [dict(zip(names, row, strict=True)) for row in rows],
             "complete": False,
-            "odd": [{"code": "few", "message": f"It looks odd{self.text}."}],
+            "odd": [{"code": "few", "message": f"{ODD}{self.text}"}],
         }
 
     def keys(self) -> str:
