@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import groupby
+from typing import Final
 
 from flask import g, redirect, request
 from msgspec import Struct
@@ -26,7 +27,6 @@ from livedata.services import queries
 from livedata.services.moments import end_of_day
 from livedata.services.notices import feeds
 from livedata.services.pages.history import History, Narrowing, history, written_between
-
 
 FOLDED: Final = 8
 """So many rows that came at once stand in one line, which opens to all of them."""

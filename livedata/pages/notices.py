@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.hints import Subject, hints
+from livedata.messages.notice_events import BECAME as REVISION_WORDS
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.account import OPERATOR
@@ -28,7 +29,6 @@ from livedata.model.errors import (
 from livedata.model.ids import DatasetId, NoticeId
 from livedata.model.row import RevisionKind
 from livedata.pages.answers import page, sentences
-from livedata.pages.changes import KINDS as REVISION_WORDS
 from livedata.pages.notice_form import ALL, NoticeForm, whole
 from livedata.pages.settings import COMMON
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
