@@ -5,6 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 RAN: Final = "window.ran=1"
+SHOWN: Final = """foreign => ({
+    text: document.documentElement.innerText,
+    markup: document.documentElement.outerHTML,
+    ran: window.ran ?? null,
+    mains: document.querySelectorAll("main").length,
+    scripts: document.scripts.length,
+    foreign: document.querySelectorAll(foreign).length,
+    unknown: [...document.all].filter(each => each instanceof HTMLUnknownElement).length,
+    leads: [...document.querySelectorAll("[href], [src], [action]")].map(
+        each => each.href || each.src || each.action),
+})"""
+"""Asks a page at once what it shows, and what a text of somebody else would have left there."""
 """What a payload does: a test looks for it afterwards."""
 AWAY: Final = "https://evil.invalid/x"
 

@@ -13,7 +13,7 @@ from livedata.services import queries
 from tests.api.serving import Serving
 from tests.browsing import addresses
 from tests.browsing.chromium import looking
-from tests.browsing.payloads import ALL
+from tests.browsing.payloads import ALL, SHOWN
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -26,15 +26,7 @@ pytestmark = pytest.mark.slow
 
 PARTS = 6
 """Each part has a store of its own, so that the processes of the tests share them."""
-_SHOWN = """() => ({
-    text: document.documentElement.innerText,
-    ran: window.ran ?? null,
-    mains: document.querySelectorAll("main").length,
-    strange: document.querySelectorAll(
-        "main :is(iframe, object, embed, base, style, template, form[action^=javascript])").length,
-    hrefs: [...document.querySelectorAll("[href], [src]")].map(each => each.href || each.src),
-})"""
-"""What a page shows, and what a text of somebody else would have left there; asked at once."""
+_FOREIGN = "main :is(iframe, object, embed, base, style, template, form[action^=javascript])"
 _ROOM = 100
 """So many characters can end each text: the name of a dataset has at most 120."""
 
@@ -100,10 +92,10 @@ def visit_all(
     with looking(browser, base, store, owner) as visit:
         unseen = {" ".join(payload.split()) for payload in payloads}
         for path in pages(store, owner):
-            shown = visit.open(path).evaluate(_SHOWN)
+            shown = visit.open(path).evaluate(SHOWN, _FOREIGN)
             read = " ".join(shown["text"].split())
             unseen = {payload for payload in unseen if payload not in read}
-            assert (shown["ran"], shown["mains"], shown["strange"]) == (None, 1, 0), path
-            assert {href.partition(":")[0] for href in shown["hrefs"]} <= {"http", "https"}, path
+            assert (shown["ran"], shown["mains"], shown["foreign"]) == (None, 1, 0), path
+            assert {to.partition(":")[0] for to in shown["leads"]} <= {"http", "https"}, path
     assert not unseen
     assert (visit.elsewhere, visit.complaints) == ([], []), payloads

@@ -21,7 +21,7 @@ from livedata.services.research.declaring import ResearchDeclaration, add_draft
 from tests.api.serving import Serving
 from tests.browsing import addresses
 from tests.browsing.chromium import Looking, chromium, looking
-from tests.browsing.payloads import ALL, MARKUP
+from tests.browsing.payloads import ALL, MARKUP, SHOWN
 from tests.browsing.world import World
 from tests.cli.shell import Shell
 from tests.crawling import shop_source
@@ -45,7 +45,6 @@ FOREIGN = (
     "iframe, object, embed, base, main style, template, math, video, audio, plaintext, noscript, "
     "[onload], [onerror], [onfocus], [onmouseover], [ontoggle], [style], [srcdoc]"
 )
-UNKNOWN = "[...document.all].filter(each => each instanceof HTMLUnknownElement).length"
 CLASS = '"><script>window.ran=1</script>'
 """A class of one word, which a selector has to name."""
 
@@ -67,18 +66,13 @@ def paths(store: Store, owner: str) -> Iterator[str]:
 
 def shown(visit: Looking) -> str:
     """What the open page says, if it does nothing."""
-    page = visit.page
-    assert page.evaluate("window.ran") is None, page.url
-    assert page.locator("main").count() == 1, page.url
-    assert page.locator(FOREIGN).count() == 0, page.url
-    assert page.locator("script").count() <= 1, page.url
-    assert page.evaluate(UNKNOWN) == 0, page.url
-    leads: list[str] = page.eval_on_selector_all(
-        "[href], [src], [action]", "all => all.map(each => each.href || each.src || each.action)"
-    )
+    told = visit.page.evaluate(SHOWN, FOREIGN)
+    left = told["ran"], told["mains"], told["foreign"], told["unknown"]
+    assert left == (None, 1, 0, 0), visit.page.url
+    assert told["scripts"] <= 1, visit.page.url
     allowed = {"http", "https", "file"}
-    assert {str(address).partition(":")[0] for address in leads} <= allowed, page.url
-    return page.content()
+    assert {str(to).partition(":")[0] for to in told["leads"]} <= allowed, visit.page.url
+    return str(told["markup"])
 
 
 def look_at_all(browser: Browser, home: Path, store: Store, owner: str, texts: list[str]) -> str:
