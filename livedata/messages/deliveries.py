@@ -10,7 +10,7 @@ from typing import Final
 from livedata.messages.templates import Words
 
 SENTENCES: Mapping[str, Words] = {
-    "notice.status": "The receiver answered {status}, and only 2xx means that it has the message.",
+    "notice.status": "The receiver answered {status} (2xx is needed).",
     "notice.redirect": "The receiver answered {status}: a webhook follows no redirect, so give it "
     "the address where that leads.",
     "notice.gone": "The receiver answered 410: it wants no more, so the notice is off.",

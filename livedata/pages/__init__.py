@@ -57,6 +57,7 @@ _ROUTES: Final = (
     ("POST", "/notices/<notice>", "notices", "save"),
     ("POST", "/notices/<notice>/state", "notices", "set_state"),
     ("GET", "/notices/<notice>/try", "trials", "show"),
+    ("POST", "/notices/<notice>/again", "notices", "send_again"),
     ("POST", "/notices/<notice>/test", "notices", "test"),
     ("POST", "/notices/<notice>/remove", "notices", "remove"),
     ("GET", "/usage", "accounts", "show_usage"),

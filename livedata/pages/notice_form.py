@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
+from flask import g
 from msgspec import Struct
 from werkzeug.datastructures import MultiDict
 
+from livedata.model import ids
 from livedata.model.errors import Detail, Invalid, LocatedDetail
-from livedata.model.ids import Micros
+from livedata.model.ids import DatasetId, Micros
 from livedata.model.row import REVISION_KINDS
 from livedata.pages.settings import COMMON, OTHER
 from livedata.rules.declaration.notices import (
@@ -23,10 +26,15 @@ from livedata.rules.declaration.notices import (
     usual_kinds,
 )
 from livedata.services.pages.row_edits import as_sent
+from livedata.store import datasets
 from livedata.store.notices import Subscription
 
 ALL: Final = "all"
 """What the form says of datasets if it is not only of those that are ticked."""
+MOST_BOXES: Final = 60
+"""So many columns are boxes to tick at most."""
+_LOOKED_AT: Final = 100
+"""The columns of so many datasets are asked for what they are called."""
 _CLASHES: Final[Mapping[Clash, tuple[str, str]]] = {
     "silent": ("silent", "Silence and how long it lasts go together: give both, or neither."),
     "filter": ("when", "This is about changes: choose them above, or empty what narrows them."),
@@ -161,6 +169,41 @@ class NoticeForm(Struct, frozen=True):
         clauses = [line.strip() for line in self.when.splitlines() if line.strip()]
         wanted = ChangeFilter(clauses, kinds, self.column_names, self.ignored_names)
         return wanted if clauses or kinds or wanted.columns or wanted.ignore else None
+
+
+def column_labels(keys: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The names and the labels of the columns of each dataset, of the first ones."""
+    wanted = [DatasetId(ids.raw_id(key)) for key in [*dict.fromkeys(keys)][:_LOOKED_AT]]
+    with g.db.reading() as reader:
+        refs = datasets.refs(reader, g.caller.owner, wanted) if wanted else {}
+    return {
+        ids.format_uuid(key): [
+            (each["name"], each["label"]) for each in ref.fields.columns.values()
+        ]
+        for key, ref in refs.items()
+    }
+
+
+def known_columns(form: NoticeForm, known: Collection[str]) -> dict[str, str]:
+    """What the columns are called of the datasets of a form; none if they are too many to choose.
+
+    Of all datasets none is: names are typed there.
+    """
+    if form.scope == ALL:
+        return {}
+    named = [
+        *chain.from_iterable(column_labels(key for key in form.datasets if key in known).values())
+    ]
+    names, called = dict.fromkeys(name for name, _ in named), agreed(named)
+    return {name: called.get(name, name) for name in names} if len(names) <= MOST_BOXES else {}
+
+
+def agreed(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The labels of columns by their names, where there is one of each."""
+    labels: dict[str, set[str]] = {}
+    for name, label in named:
+        labels.setdefault(name, set()).add(label)
+    return {name: next(iter(given)) for name, given in labels.items() if len(given) == 1}
 
 
 def _names(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from threading import Event
 from typing import Any, Final
@@ -26,10 +26,10 @@ from livedata.model.errors import (
     LocatedDetail,
     NotFound,
 )
-from livedata.model.ids import DatasetId, NoticeId
+from livedata.model.ids import MessageId, Micros, NoticeId
 from livedata.model.row import RevisionKind
 from livedata.pages.answers import page, sentences
-from livedata.pages.notice_form import ALL, NoticeForm, whole
+from livedata.pages.notice_form import NoticeForm, agreed, column_labels, known_columns, whole
 from livedata.pages.settings import COMMON
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
@@ -38,7 +38,6 @@ from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.cloud_events import trial_event
 from livedata.services.notices.subscriptions import Listing, as_json
 from livedata.services.pages import sessions
-from livedata.store import datasets
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice, NoticeState, Subscription
 from livedata.worker.delivery import courier
@@ -69,10 +68,6 @@ BECAME: Final[Mapping[RevisionKind, str]] = {
     "returned": "are back",
 }
 """What became of the rows that a notice tells of, by the kind of their changes."""
-MOST_BOXES: Final = 60
-"""So many columns are boxes to tick at most."""
-_LOOKED_AT: Final = 100
-"""The columns of so many datasets are asked for what they are called."""
 _CHOICES: Final[dict[str, Any]] = {
     "meant": MEANT,
     "revision_kinds": REVISION_WORDS,
@@ -83,6 +78,7 @@ SAID: Final = {
     "added": "The notice is on.",
     "saved": "The notice is saved.",
     "resumed": "The notice is on: it tells what comes from now on.",
+    "again": "The message is sent again: what comes of it stands here.",
     "paused": "The notice is off: it tells nothing until you resume it.",
 }
 """What is told of what was done."""
@@ -122,7 +118,7 @@ def show(
         begun=bool({*NoticeForm.__struct_fields__, "dataset", "kind"} & request.args.keys()),
         refused=refused,
         channels=CHANNELS,
-        known_columns=_known_columns(form, listing.datasets),
+        known_columns=known_columns(form, listing.datasets),
         **_CHOICES,
         became=BECAME,
         zone=zone,
@@ -145,46 +141,13 @@ def shown_notices(notices: Sequence[Notice], listing: Listing) -> list[dict[str,
         for notice in notices
         if notice.change_filter and (notice.change_filter.columns or notice.change_filter.ignore)
     }
-    labels = _labels(chain.from_iterable(narrowed.values()))
+    labels = column_labels(chain.from_iterable(narrowed.values()))
     # One that is called otherwise in another dataset is called by its name.
     told = {
-        notice: _agreed(chain.from_iterable(labels.get(key, ()) for key in of))
+        notice: agreed(chain.from_iterable(labels.get(key, ()) for key in of))
         for notice, of in narrowed.items()
     }
     return [{**_shown(each, listing), "labels": told.get(each.id, {})} for each in notices]
-
-
-def _labels(keys: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The names and the labels of the columns of each dataset, of the first ones."""
-    wanted = [DatasetId(ids.raw_id(key)) for key in [*dict.fromkeys(keys)][:_LOOKED_AT]]
-    with g.db.reading() as reader:
-        refs = datasets.refs(reader, g.caller.owner, wanted) if wanted else {}
-    return {
-        ids.format_uuid(key): [
-            (each["name"], each["label"]) for each in ref.fields.columns.values()
-        ]
-        for key, ref in refs.items()
-    }
-
-
-def _known_columns(form: NoticeForm, known: Collection[str]) -> dict[str, str]:
-    """What the columns are called of the datasets of a form; none if they are too many to choose.
-
-    Of all datasets none is: names are typed there.
-    """
-    if form.scope == ALL:
-        return {}
-    named = [*chain.from_iterable(_labels(key for key in form.datasets if key in known).values())]
-    names, agreed = dict.fromkeys(name for name, _ in named), _agreed(named)
-    return {name: agreed.get(name, name) for name in names} if len(names) <= MOST_BOXES else {}
-
-
-def _agreed(named: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The labels of columns by their names, where there is one of each."""
-    labels: dict[str, set[str]] = {}
-    for name, label in named:
-        labels.setdefault(name, set()).add(label)
-    return {name: next(iter(given)) for name, given in labels.items() if len(given) == 1}
 
 
 def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
@@ -201,6 +164,7 @@ def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
         "isUnwanted": state.is_unwanted,
         "tries": state.tries,
         "nextTryAt": ids.format_optional_timestamp(state.due_at),
+        "since": ids.format_optional_timestamp(state.since),
     }
 
 
@@ -321,7 +285,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
         told=told,
         said=told.said or SAID.get(request.args.get("done", "")),
         form=form,
-        known_columns=_known_columns(form, listing.datasets),
+        known_columns=known_columns(form, listing.datasets),
         refused=told.refused,
         seen=told.seen or subscriptions.fingerprint(kept),
         **_CHOICES,
@@ -368,6 +332,21 @@ def set_state(notice: str) -> Response:
             return redirect(f"/notices/{notice}?done=resumed", 303)
     told = NoticeAnswer(refusal="Nothing was done: pause it or resume it.")
     return show_one(notice, told, 422)
+
+
+def send_again(notice: str) -> Response:
+    """Let a message be delivered that was given up."""
+    kept, store, owner = find_notice(context().store, notice), context().store, g.caller.owner
+    message = MessageId(identified(request.form.get("message", "")))
+    try:
+        given_up_at = Micros(ids.parse_timestamp(request.form.get("ended", "")))
+        subscriptions.send_again(store, owner, kept.id, message, given_up_at)
+    except ValueError:
+        refusal = "Nothing was done: choose a message that was given up."
+        return show_one(notice, NoticeAnswer(refusal=refusal), 422)
+    except Conflict as error:
+        return show_one(notice, NoticeAnswer(refusal=sentences(error)), 409)
+    return redirect(f"/notices/{notice}?done=again", 303)
 
 
 def find_notice(db: Database, notice: str) -> Notice:

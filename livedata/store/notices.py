@@ -115,7 +115,8 @@ class NoticeState(Struct, frozen=True):
     """How the messages of a notice fare: how many wait, and when one arrived last.
 
     `problem` is why the last one did not arrive, if none has since; it is tried again at `due_at`,
-    for which there were `tries`, or was given up if that is None.
+    for which there were `tries`, or was given up if that is None. `since` is when that was, or when
+    what waits was written.
     """
 
     waiting: int = 0
@@ -123,6 +124,7 @@ class NoticeState(Struct, frozen=True):
     problem: Problem | None = None
     tries: int = 0
     due_at: Micros | None = None
+    since: Micros | None = None
 
     @property
     def is_unwanted(self) -> bool:
@@ -218,20 +220,21 @@ def states(reader: Reader, owner: OwnerName) -> dict[NoticeId, NoticeState]:
     )
     known = {key: NoticeState(waiting, sent_at) for key, waiting, sent_at in counted}
     failed = reader.rows(
-        "SELECT o.notice_id, o.problem, o.ended_at, s.tries, s.due_at "
+        "SELECT o.notice_id, o.problem, o.created_at, o.ended_at, s.tries, s.due_at "
         "FROM outbox o JOIN notices n ON n.id = o.notice_id LEFT JOIN notice_streams s "
         "ON s.notice_id = o.notice_id AND s.dataset_id = o.dataset_id "
         "WHERE n.owner = :owner AND o.status <> 'sent' AND o.problem IS NOT NULL "
         "ORDER BY o.created_at",
         owner=owner,
     )
-    for key, problem, ended_at, tries, due_at in failed:
+    for key, text, created_at, ended_at, tries, due_at in failed:
         # What waits says more than what was given up, and one that arrived since has mended that.
-        state = known[key]
+        state, problem = known[key], _problem(text)
         if ended_at is None:
-            known[key] = replace(state, problem=_problem(problem), tries=tries or 0, due_at=due_at)
+            tried = {"tries": tries or 0, "due_at": due_at, "since": created_at}
+            known[key] = replace(state, problem=problem, **tried)
         elif state.due_at is None and ended_at > (state.sent_at or 0):
-            known[key] = replace(state, problem=_problem(problem))
+            known[key] = replace(state, problem=problem, since=ended_at)
     return known
 
 

@@ -266,6 +266,34 @@ def give_up_all(writer: Writer, notice: NoticeId, now: Micros) -> None:
     )
 
 
+def wait_again(writer: Writer, notice: NoticeId, message: MessageId, ended_at: Micros) -> bool:
+    """Let a message wait that was given up at a moment; False if it is not so any more.
+
+    The owner of its notice is locked. It comes before what waits in its stream already.
+    """
+    dataset = writer.value(
+        "SELECT dataset_id FROM outbox WHERE id = :id AND notice_id = :notice "
+        "AND status = 'given_up' AND ended_at = :ended_at",
+        id=message,
+        notice=notice,
+        ended_at=ended_at,
+    )
+    # The stream before its message, as whoever delivers it locks them.
+    if dataset is None or not writer.execute(
+        f"UPDATE notice_streams SET due_at = coalesce(due_at, :now) {_ONE}",  # noqa: S608
+        notice=notice,
+        dataset=dataset,
+        now=writer.now(),
+    ):
+        return False
+    writer.execute(
+        "UPDATE outbox SET status = 'waiting', ended_at = NULL, problem = NULL "
+        "WHERE id = :id AND status = 'given_up'",
+        id=message,
+    )
+    return True
+
+
 def depth(reader: Reader) -> int:
     """How many messages wait."""
     count: int = reader.value("SELECT count(*) FROM outbox WHERE status = 'waiting'")

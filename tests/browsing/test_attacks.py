@@ -52,6 +52,7 @@ FORMS = {
     "/keys/<key>/revoke",
     "/notices",
     "/notices/<notice>",
+    "/notices/<notice>/again",
     "/notices/<notice>/remove",
     "/notices/<notice>/state",
     "/notices/<notice>/test",

@@ -481,6 +481,86 @@ def test_a_notice_that_has_given_up_says_why_until_it_delivers_again(
     assert '<span class="end failed">given up</span>' in alice.get(path_of(deals))
 
 
+def given_up(page: str) -> list[dict[str, str]]:
+    """The fields of each form that sends a message again."""
+    forms = page.split('/again">')[1:]
+    return [
+        dict(re.findall(r'name="(\w+)" value="([^"]*)"', form.partition("</form>")[0]))
+        for form in forms
+    ]
+
+
+def test_a_message_that_was_given_up_is_sent_again_once_however_often_it_is_clicked(
+    alice: Visitor, bob: Visitor, store: Store, step: Clock
+) -> None:
+    World(store, alice.owner).notices(made.make_dataset(store, alice.owner))
+    (deals,) = [notice for notice in listed(store) if notice.name == "deals"]
+    (form,) = given_up(alice.get(path_of(deals)))
+    again = f"{path_of(deals)}/again"
+    token = form.pop("token")
+    assert bob.post(again, bob.token("/notices"), **form).status_code == 404
+    for _ in range(2):
+        assert alice.post(again, token, **form).location == f"{path_of(deals)}?done=again"
+    (message,) = alice.as_json(path_of(deals))["deliveries"]
+    assert (message["id"], message["status"]) == (form["message"], "waiting")
+    assert "The message is sent again" in alice.get(f"{path_of(deals)}?done=again")
+    step(2 * 86_400)
+    delivery = taken_of(store, deals)
+    delivering.failed(store, delivery, Problem("notice.status", {"status": 500}))
+    # A late click on the old page means what was given up then.
+    alice.post(again, token, **form)
+    (message,) = alice.as_json(path_of(deals))["deliveries"]
+    assert message["status"] == "given_up"
+    (form,) = given_up(alice.get(path_of(deals)))
+    alice.post(again, form.pop("token"), **form)
+    delivery = taken_of(store, deals)
+    assert ids.format_uuid(delivery.message.id) == form["message"]
+    delivering.succeeded(store, delivery)
+    alice.post(again, token, **form)
+    page = alice.get(path_of(deals))
+    assert given_up(page) == []
+    assert '<span class="end succeeded">delivered</span>' in page
+
+
+def taken_of(store: Store, notice: Notice) -> delivering.Delivery:
+    """The next message of a notice, while those of others wait on."""
+    while (delivery := delivering.take(store)) is not None:
+        if delivery.notice.id == notice.id:
+            return delivery
+    raise AssertionError("nothing waits")
+
+
+def test_nothing_of_a_notice_that_is_off_is_sent_again(alice: Visitor, store: Store) -> None:
+    World(store, alice.owner).notices(made.make_dataset(store, alice.owner))
+    deals, failing = (
+        next(notice for notice in listed(store) if notice.name == name)
+        for name in ("deals", "failing")
+    )
+    (form,) = given_up(alice.get(path_of(deals)))
+    token = form.pop("token")
+    answer = alice.post(f"{path_of(deals)}/again", token, message=form["message"], ended="x")
+    assert answer.status_code == 422
+    # What is of another notice is not there.
+    alice.post(f"{path_of(failing)}/again", token, **form)
+    alice.post(f"{path_of(deals)}/state", token, act="pause")
+    answer = alice.post(f"{path_of(deals)}/again", token, **form)
+    assert answer.status_code == 409
+    assert "The notice is off" in answer.text
+    assert given_up(answer.text) == []
+    (message,) = alice.as_json(path_of(deals))["deliveries"]
+    assert message["status"] == "given_up"
+
+
+def test_the_last_messages_stand_first_where_one_did_not_arrive(
+    alice: Visitor, store: Store
+) -> None:
+    World(store, alice.owner).notices(made.make_dataset(store, alice.owner))
+    for notice in listed(store):
+        page = alice.get(path_of(notice))
+        is_first = page.index("Last messages</h2>") < page.index('<dl class="facts">')
+        assert is_first == (notice.name in {"deals", "failing"}), notice.name
+
+
 def test_a_notice_that_is_tried_tells_the_last_values_of_a_row_that_is_gone(
     local: Visitor, store: Store
 ) -> None:

@@ -24,7 +24,7 @@ from livedata.model.errors import (
     NameTaken,
     NotFound,
 )
-from livedata.model.ids import Micros, NoticeId, OwnerName
+from livedata.model.ids import MessageId, Micros, NoticeId, OwnerName
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.rules.declaration.notices import MOST, ChangeFilter, format_span
 from livedata.services.accounts import meet_owner
@@ -114,6 +114,21 @@ def resume(store: Store, owner: OwnerName, key: NoticeId, zone: str) -> None:
             return
         notices.turn_on(writer, notice.id)
         digests.plan_anew(writer, replace(notice, ended_at=None), zone)
+
+
+def send_again(
+    store: Store, owner: OwnerName, key: NoticeId, message: MessageId, given_up_at: Micros
+) -> None:
+    """Let a message be delivered that was given up then; nothing if it was sent again since.
+
+    One that is older than a day is tried once. Raises NotFound, and Conflict for a notice that is
+    off.
+    """
+    with store.writing() as writer:
+        notice = _locked(writer, owner, key)
+        if notice.ended_at is not None:
+            raise Conflict("The notice is off: resume it, and send the message again then.")
+        outbox.wait_again(writer, notice.id, message, given_up_at)
 
 
 def fingerprint(wish: Subscription) -> str:
