@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -35,6 +35,12 @@ def fill(table: Mapping[str, Words], problem: Problem) -> str:
 def plural(count: Param, noun: str) -> str:
     """``1 page``, ``2 pages``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def few(names: Sequence[str], most: int = 5) -> str:
+    """``a, b and 2 more``: the first of some names, and how many are not among them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def lasted(seconds: float) -> str:

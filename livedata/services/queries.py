@@ -107,6 +107,7 @@ def choose_dataset(given: str, candidates: Sequence[tuple[DatasetId, str]]) -> D
         )
     # Imported here because difflib takes a while, and only a wrong name needs it.
     from livedata.messages.request import nearest
+    from livedata.messages.templates import few
 
     names = [name for _, name in candidates]
     near = nearest(given, names)
@@ -115,8 +116,7 @@ def choose_dataset(given: str, candidates: Sequence[tuple[DatasetId, str]]) -> D
         raise NotFound(
             f"There is no dataset {given!r}, and no other one yet.", remedies=(Remedy("init"),)
         )
-    listed, more = ", ".join(names[:5]), ", …" if len(names) > 5 else ""
-    raise NotFound(f"There is no dataset {given!r}{hint} There is: {listed}{more}.")
+    raise NotFound(f"There is no dataset {given!r}{hint} There is: {few(names)}.")
 
 
 def find_run(db: Database, owner: OwnerName, given: str) -> RunId:

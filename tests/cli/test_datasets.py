@@ -413,7 +413,7 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
     make_dataset(store, name="shop")
     message = livedata.error("dataset", "show", "shpo")
     assert "did you mean 'shop'?" in message
-    assert message.endswith(", list 4, ….\n")
+    assert message.endswith(", list 4 and 2 more.\n")
 
 
 def test_without_any_dataset_the_answer_is_how_to_make_one(livedata: Shell) -> None:

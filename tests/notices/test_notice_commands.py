@@ -136,6 +136,9 @@ def test_what_is_mistyped_is_answered_with_a_near_one(livedata: Shell) -> None:
     assert "did you mean 'ops'?" in livedata.error("notice", "remove", "opps")
     assert livedata.out("notice", "remove", "ops") == "Removed the notice ops.\n"
     assert livedata.json("notice", "list") == []
+    for name in "abcdef":
+        livedata("notice", "add", name, "--command", "cat")
+    assert "There is: a, b, c, d, e and 1 more." in livedata.error("notice", "remove", "nix")
 
 
 def test_a_secret_is_shown_once(livedata: Shell) -> None:

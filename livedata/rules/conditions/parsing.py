@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from livedata.messages.conditions import too_many_clauses, wrong_clause
 from livedata.messages.request import nearest
+from livedata.messages.templates import few
 from livedata.model.dataset import CELL_TYPES, Column, ColumnType
 from livedata.model.errors import Invalid
 from livedata.model.ids import microseconds
@@ -177,7 +178,7 @@ def _no_column(text: str, word: str, columns: Sequence[Column]) -> Invalid:
     names = [*(column["name"] for column in columns), ROW_KEY]
     near = nearest(word, names)
     if near is None:
-        shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+        shown = few(names, _SHOWN)
         return wrong_clause(text, "column", example_clause(columns), word=word, columns=shown)
     meant = _subject(near, columns)
     example = example_clause(columns) if meant is None else meant.example

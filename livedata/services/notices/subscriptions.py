@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 
 from livedata.messages.deliveries import masked
 from livedata.messages.request import format_detail, nearest, summary
+from livedata.messages.templates import few
 from livedata.model import ids
 from livedata.model.errors import (
     ChangedMeanwhile,
@@ -303,8 +304,7 @@ def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
     if name in every:
         return every[name]
     near = nearest(name, [*every])
-    listed_names = ", ".join([*every][:5]) or "none yet"
-    hint = f"; did you mean {near!r}?" if near else f". There is: {listed_names}."
+    hint = f"; did you mean {near!r}?" if near else f". There is: {few([*every]) or 'none yet'}."
     raise NotFound(f"There is no notice {name!r}{hint}")
 
 
