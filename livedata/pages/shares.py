@@ -28,6 +28,10 @@ from livedata.services.pages.row_edits import as_sent
 _MADE_BEFORE = (
     "This address was made already, and it is not shown again: revoke it, and make another one."
 )
+ALL = "all"
+"""What the form says of columns if it is not only of those that are ticked."""
+FEW = 12
+"""Of so many columns all are ticked at first: some of them are taken away, not chosen."""
 _NO_COLUMN = "Choose one column at least."
 
 
@@ -37,6 +41,7 @@ class ShareForm(Struct, frozen=True):
     `asked` has its clauses, and the one that the fields of the form add to them.
     """
 
+    scope: str
     columns: Sequence[str]
     asked: TableFilter
     label: str
@@ -47,10 +52,17 @@ class ShareForm(Struct, frozen=True):
         named = (part.strip() for text in given.getlist("columns") for part in text.split(","))
         columns = list(dict.fromkeys(filter(None, map(as_sent, named))))
         # A form always says of columns that it has them, also if none of them is ticked.
-        if "columns" not in given:
-            columns = [column["name"] for column in known]
+        every = [column["name"] for column in known]
+        if "columns" not in given or given.get("scope") == ALL:
+            columns = every
+        scope = given.get("scope", ALL if {*columns} == {*every} else "these")
         label = as_sent(given.get("label", "")).replace("\n", " ").strip()
-        return cls(columns, TableFilter.of(_clauses(given), known), label)
+        return cls(scope, columns, TableFilter.of(_clauses(given), known), label)
+
+    @property
+    def ticked(self) -> Sequence[str]:
+        """The columns whose boxes are ticked: of many none, until some are meant."""
+        return [] if self.scope == ALL and len(self.columns) > FEW else self.columns
 
     @property
     def clauses(self) -> list[str]:
@@ -60,7 +72,7 @@ class ShareForm(Struct, frozen=True):
     def with_added(self, known: Sequence[Column]) -> ShareForm:
         """The same with the clause that its fields add among the others."""
         where = MultiDict([("where", clause) for clause in self.clauses])
-        return ShareForm(self.columns, TableFilter.of(where, known), self.label)
+        return ShareForm(self.scope, self.columns, TableFilter.of(where, known), self.label)
 
 
 def _clauses(given: MultiDict[str, str]) -> MultiDict[str, str]:
@@ -115,8 +127,8 @@ def add(dataset: str) -> Response:
     if "add" in request.form and not form.asked.wrong:
         return show(dataset, form.with_added(known))
     # All columns are those to come too.
-    columns = [] if {each["name"] for each in known} == {*form.columns} else form.columns
-    said = (*form.columns, "where", *form.clauses, form.label)
+    columns = [] if form.scope == ALL else form.columns
+    said = (form.scope, *form.columns, "where", *form.clauses, form.label)
     # With all that is typed: who goes back and types something else makes another address.
     secret = sessions.secret_of(g.visit, request_id_of(request.form), dataset, *said)
     try:

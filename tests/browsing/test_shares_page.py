@@ -123,6 +123,27 @@ def test_all_columns_are_ticked_at_first_and_mean_those_to_come_too(
     assert len(listed(store, dataset)) == 2
 
 
+def test_of_many_columns_none_is_ticked_until_only_some_are_meant(
+    alice: Visitor, store: Store
+) -> None:
+    columns = [{**made.COLUMNS[2], "name": f"price{number}"} for number in range(40)]
+    dataset = made.make_dataset(store, alice.owner, "wide", [made.COLUMNS[0], *columns])
+    opened = SharesPage(alice, dataset)
+    boxes = re.compile(r'name="columns" value="(\w+)" checked')
+    assert 'value="all" checked> <span>All, also later ones' in opened.page
+    assert boxes.findall(opened.page) == []
+    page = opened.make(422, scope="these", columns=[""])
+    assert "Choose one column at least." in beside(page, "columns")
+    page = opened.make(422, scope="these", columns=["", "price1"], where="cost")
+    assert 'value="these" checked> Only these:' in page
+    assert boxes.findall(page) == ["price1"]
+    opened.make(scope="all", columns=["", "price1"], label="all")
+    opened.make(scope="these", columns=["", "price1"], label="one")
+    every = [each["name"] for each in queries.dataset(store, "alice", dataset)["columns"]]
+    opened.make(scope="these", columns=["", *every], label="those of now")
+    assert [share["columns"] for share in listed(store, dataset)] == [None, ["price1"], every]
+
+
 def test_clauses_are_added_by_fields_and_taken_away_by_their_boxes(
     alice: Visitor, store: Store, dataset: DatasetId
 ) -> None:
