@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from livedata.api.queries import identified
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits, Invalid, LivedataError
 from livedata.model.ids import DatasetId, LookId
-from livedata.model.look import LONGEST_ADDRESS, LONGEST_LIKE, LookWish, PageLook
+from livedata.model.look import LONGEST_ADDRESS, LONGEST_LIKE, ListOnPage, LookWish, PageLook
 from livedata.model.recipe import Render
 from livedata.model.row import Scalar
 from livedata.pages.answers import page, sentences
@@ -29,6 +30,17 @@ from livedata.store.looks import StoredLook
 
 PATIENCE: Final = 20.0
 """After so many seconds without a worker it is told what may be missing."""
+DAILY: Final = "0 6 * * *"
+"""How often a table is read if nobody says otherwise."""
+_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "a": ("link", "links"),
+    "p": ("paragraph", "paragraphs"),
+    "td": ("table cell", "table cells"),
+    "tr": ("table row", "table rows"),
+    "option": ("choice", "choices"),
+    "img": ("picture", "pictures"),
+}
+"""What an element is called that repeats, one and several."""
 KEEP, TITLE = "keep-", "title-"
 """What the names of the fields of a column begin with in the form; its place follows."""
 
@@ -143,6 +155,8 @@ def show(look: str, refusal: str = "", status: int = 200) -> Response:
         outcome=None if shown.is_open else _outcome(shown),
         name=request.form.get("name") or _name(shown),
         common=COMMON,
+        daily=DAILY,
+        kind_of=_kind_of,
         given=request.form,
         zone=context().zone,
         longest_like=LONGEST_LIKE,
@@ -170,6 +184,15 @@ def seconds_of(look: StoredLook) -> float:
 
 def _site(url: str) -> str:
     return urlsplit(url).hostname or url
+
+
+def _kind_of(each: ListOnPage) -> str:
+    """How many there are of what repeats, and what it is."""
+    last = re.split(r"[\s>+~]+", each.selector.strip())[-1]
+    element = re.match(r"[a-z0-9]*", last)
+    assert element is not None  # it matches nothing at least
+    words = _KINDS.get(element[0], ("record", "records"))
+    return f"{each.records:,} {words[each.records != 1]}"
 
 
 def _name(look: StoredLook) -> str:

@@ -55,6 +55,24 @@ def test_a_run_in_progress_says_how_it_gets_on(alice: Visitor, store: Store) -> 
     assert (shown["waits"], shown["cancelling"]) == (None, False)
 
 
+@pytest.mark.one_database
+def test_how_far_a_run_is_is_drawn_beside_the_rows_of_the_last_accepted_one(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner, "drawn")
+    made.take(store, dataset, owner=alice.owner)
+    run, _ = runs.enqueue(store, alice.owner, dataset)
+    path = f"/runs/{run}"
+    assert "<progress" not in alice.get(path)  # it is queued
+    again = attempts.begin(store, ids.RunId(ids.raw_id(run)))
+    assert again is not None
+    for items, drawn in ((2, 'value="2" max="3"'), (5, 'value="5" max="5"')):
+        attempts.heartbeat(store, again, Progress(1, items))
+        assert f"<progress {drawn}" in alice.get(path)
+    assert "See the Run that is running" not in alice.get(path)
+    assert "See the Run that is running" in alice.get(f"/datasets/{ids.format_uuid(dataset)}")
+
+
 def test_a_run_that_waits_says_for_what(alice: Visitor, store: Store) -> None:
     begun(store, alice.owner)
     other = made.make_dataset(store, alice.owner, "other")

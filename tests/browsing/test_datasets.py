@@ -155,7 +155,11 @@ def test_datasets_are_paged_and_each_is_there_once(
     names = [name for page in pages for name in re.findall(r"<bdi>(number-\d+)</bdi>", page)]
     assert len(pages) == 3
     assert sorted(names) == sorted(f"number-{number}" for number in range(60))
-    assert "There is no dataset yet." in bob.get("/")
+    first = bob.get("/")
+    assert "There is no dataset yet." in first
+    assert '<label for="url">Address of the page</label>' in first
+    assert "What was here may be deleted" in bob.get("/datasets/nothing", 404)
+    assert bob.post("/new", bob.token("/"), url="https://shop.example/list").status_code == 303
 
 
 def test_a_table_without_rows_names_no_such_command(alice: Visitor, store: Store) -> None:

@@ -136,25 +136,55 @@ def test_lists_are_shown_as_rows_with_their_proof(alice: Visitor, seen: str) -> 
         "A Run would accept this: 40 records on the first page.",
         "List 1: 80 records were read: 40 on the page, 40 on page 2.",
         "is a number or a code of the record; filled and unique in 80 records",
-        "List 2: 12 records in a",
-        "names, types and the key cannot be changed",
+        "List 2: 12 links in a",
+        "Names, types and the key of its columns cannot be changed",
         "Lamp 3",
     ):
         assert told in page, told
 
 
-def test_the_verdict_comes_first_and_what_is_to_be_made_last(alice: Visitor, seen: str) -> None:
+def test_the_verdict_comes_first_and_the_table_is_made_there_by_the_one_button(
+    alice: Visitor, seen: str
+) -> None:
     page = alice.get(seen)
     order = [
-        *("A Run would accept this", "The first rows", "What is kept", 'name="keep-0"'),
-        *("Key: what tells the records apart", 'id="make"', "Make the table and run it"),
+        *("A Run would accept this", 'id="make"', "Make the table and run it", "The first rows"),
+        *("What is kept", 'name="keep-0"', "Key: what tells the records apart"),
+        *('<details class="further">\n<summary id="again">Is another list meant?', "List 2"),
     ]
     places = [page.find(part) for part in order]
     assert places == sorted(places)
     assert places[0] > -1
     verdict = page.partition('aria-label="What a Run would say"')[2].partition("</section>")[0]
-    assert '<a class="button" href="#make">Make the table</a>' in verdict
-    assert '<a class="button quiet" href="#columns">Choose other columns</a>' in verdict
+    assert '<option value="0 6 * * *" selected>' in verdict
+    assert '<a href="#columns">choose other columns</a>' in verdict
+    main = page.partition("<main")[2]
+    assert main.count("<button>") == 1
+
+
+def test_what_is_filled_is_counted_once_over_all_pages_that_were_read(
+    alice: Visitor, seen: str
+) -> None:
+    page = text_of(alice.get(seen))
+    assert "Filled, 2 pages" in page
+    assert "64 of 80" in page
+    assert "of 40" not in page.replace("8 of 40 records of the first page", "")
+
+
+def test_where_no_list_is_what_repeats_comes_first_by_its_name_and_then_the_field(
+    alice: Visitor, store: Store
+) -> None:
+    none = path_of(World(store, alice.owner).looks()[2])
+    page = alice.get(none)
+    order = [
+        *("No list found on this page", "What repeats on the page", "12 links in <code"),
+        *("It begins: <bdi>Home", "4 table cells in <code", "Look again</h2>", 'id="like"'),
+    ]
+    places = [page.find(part) for part in order]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "List 2" not in page
+    assert "<table" not in page  # the links have no text that a sample could show
 
 
 @pytest.mark.one_database
