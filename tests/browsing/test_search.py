@@ -65,8 +65,8 @@ def test_rows_are_told_by_dataset_with_the_cell_that_has_the_text(
 ) -> None:
     page = alice.get("/search?q=TEA")
     assert found(page) == [
-        "books 1 row Steam engines TEA-9 title",
-        "teas 1 row Green tea T1 title price: 4.5 · stock: yes",
+        "books 1 row Steam engines TEA-9",
+        "teas 1 row Green tea T1 price: 4.5 · stock: yes",
     ]
     assert _MARKED.findall(page) == ["tea", "tea", "tea"]
     (row,) = queries.rows(store, alice.owner, tables["teas"], 5)[0]
