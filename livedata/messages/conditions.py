@@ -29,8 +29,8 @@ WRONG: Final[Mapping[str, Words]] = {
     "by": "says by {word!r}, which is no number above 0, nor such a percentage",
     "key_changes": "says {word!r} of rowKey, and the key of a row never changes",
     "row": "says {word!r} of row, and a row is new, is gone or is back",
-    "state_only": "asks for a change, as notices and `livedata changes --when` take it, and here "
-    "only cells as they are can be compared",
+    "state_only": "asks for a change, as notices and lists of changes take it, and here only cells "
+    "as they are can be compared",
 }
 """What is wrong with a clause -> how its sentence goes on."""
 _MET: Final[Mapping[str, str]] = {

@@ -24,6 +24,8 @@ from tests.services.table import A, B, C, Table
 from tests.services.test_feed_laws import COLUMNS, STEPS, perform
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from flask import Flask
 
     from livedata.model.dataset import Column
@@ -147,8 +149,12 @@ def hold(table: Table, visitor: Visitor) -> None:
     whole = table.feed()[::-1]
     shown_changes = changes_of(visitor.get(f"{path}/changes"))
     labels = {column["id"]: column["label"] for column in table.dataset["columns"]}
-    assert shown_changes == [change_by_api(change, labels) for change in whole[:50]]
-    for row in queries.every_row(table.store, "local", table.id):
+    rows = [*queries.every_row(table.store, "local", table.id)]
+    called = {row["id"]: {row["rowKey"], name_of(row["data"][columns[0]["id"]])} for row in rows}
+    assert shown_changes == [
+        change_by_api(change, labels, called[change["rowId"]]) for change in whole[:50]
+    ]
+    for row in rows:
         own = [change for change in whole if change["rowId"] == row["id"]]
         answer = visitor.as_json(f"{path}/rows/{row['id']}")
         assert [change["id"] for change in answer["changes"]] == [change["id"] for change in own]
@@ -187,14 +193,28 @@ def sides(cell: LexborNode) -> tuple[str, str]:
     return both[0], both[1]
 
 
-def change_by_api(change: Change, labels: dict[str, str]) -> dict[str, Any]:
+def change_by_api(
+    change: Change, labels: dict[str, str], called: Collection[str]
+) -> dict[str, Any]:
+    """A change as its page shows it, of a row that is called so: its name and its key."""
     before, cells = change["before"] or {}, {}
-    if change["kind"] != "missing":
-        for field in change["changedFieldIds"]:
-            stood = written(before[field]) if field in before else ""
-            stands = written(change["data"][field])
-            # An edit may cover what a Run has read anew: the cell says what it said.
-            cells[labels[field]] = (stood, stands) if stood != stands else (shared(stood),) * 2
+    # A row that is new or gone has its cells once, without those by which it is called.
+    telling = [field for field in change["data"] if change["data"][field] not in called]
+    match change["kind"]:
+        case "missing":
+            last = [field for field in telling if change["data"][field] is not None]
+            cells = {labels[field]: (written(change["data"][field]),) * 2 for field in last[:4]}
+        case "created":
+            reasons = change["missingReasons"]
+            for field in filter(telling.__contains__, change["changedFieldIds"]):
+                stands = written(change["data"][field], reasons.get(field))
+                cells[labels[field]] = stands, stands
+        case _:
+            for field in change["changedFieldIds"]:
+                stood = written(before[field]) if field in before else ""
+                stands = written(change["data"][field])
+                # An edit may cover what a Run has read anew: the cell says what it said.
+                cells[labels[field]] = (stood, stands) if stood != stands else (shared(stood),) * 2
     return {"sequence": str(change["sequence"]), "kind": BECAME[change["kind"]], "cells": cells}
 
 
