@@ -112,7 +112,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         when=said(report.run["queuedAt"], context().zone),
         why=report.why,
         read_so_far=read_so_far,
-        each_kind=OF_A_KIND,
+        is_loss=_is_loss(report, shown["held"]),
         refusal=refusal,
         more=_more(report, shown["held"]),
         mendable=mendable,
@@ -142,6 +142,13 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "progress": report.progress,
         "lastAccepted": None if report.progress is None else _last_accepted(view),
     }
+
+
+def _is_loss(report: RunReport, held: ProposedChanges | None) -> bool:
+    """Whether it is held for the rows that would go alone, and they still would."""
+    problem = report.problem
+    is_held_for_it = problem is not None and problem.code == "run.mass_loss"
+    return is_held_for_it and held is not None and held.gone > 0
 
 
 def _last_accepted(view: RunView) -> RunEnd | None:

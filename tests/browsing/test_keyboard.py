@@ -217,7 +217,7 @@ def accept_what_is_held(page: Page) -> None:
             break
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="held")).to_be_visible()
-    to(page, "37 rows go")
+    to(page, "Yes, remove 37 rows")
     page.keyboard.press("Space")
     go(page, "Accept this output")
     expect(page.get_by_role("heading", name="succeeded")).to_be_visible()

@@ -80,7 +80,14 @@ def runs(store: Store, alice: Visitor) -> Runs:
     [
         ("failed", ["The page is behind a login now.", "matched nothing", "Sign in", "Checks"]),
         ("blocked", ["The site answers 403: it refuses to give the page out.", "forbidden"]),
-        ("held", ["37 of 39 rows would be gone", "Accept this output", "37</data> gone"]),
+        (
+            "held",
+            [
+                "39</data> rows would go. Until you decide, all ",
+                "Accept this output",
+                "37</data> gone",
+            ],
+        ),
         ("succeeded", ["40</data> new", "passed", "Steps"]),
         (
             "queued",
@@ -220,8 +227,11 @@ def test_a_run_that_was_not_accepted_gives_each_reason_once(
 ) -> None:
     page, answer = alice.get(runs.by_end[end]), alice.as_json(runs.by_end[end])
     error = answer["data"]["error"]
-    for said in (error, *(cause["message"] for cause in answer["causes"])):
+    # Of rows that would go it says so in fewer words, since what can be done stands below.
+    causes = [cause["message"] for cause in answer["causes"]]
+    for said in causes if end == "held" else [error, *causes]:
         assert page.count(str(escape(said))) == 1, said
+    assert plain(page).count("rows would go.") == (end == "held")
     told = page.partition('aria-label="Decision"')[2].partition("</section>")[0]
     assert str(escape(answer["causes"][0]["message"])) in told
     assert "The same at a shell" in told
@@ -246,18 +256,48 @@ def test_an_accepted_run_says_which_rows_it_changed_and_how(alice: Visitor, stor
     assert [(each["row"], each["kind"]) for each in told] == rows_of(page)
     # Of many the first of each kind; of a Run that changed nothing that it did not.
     first = queries.runs(store, alice.owner, dataset, 9)[-1]["id"]
+    told_by = f"/datasets/{ids.format_uuid(dataset)}/changes?run={first}"
     page = alice.get(f"/runs/{first}")
     assert [kind for _, kind in rows_of(page)] == ["new"] * OF_A_KIND
-    assert "Of each kind the first 10." in page
+    shown = re.sub("</?data[^>]*>", "", page)
+    assert f'<li>10 of 30 shown, <a href="{told_by}">see all</a>' in shown
     same = made.take(store, dataset, later, owner=alice.owner)
     assert "Nothing: each row is as it was." in alice.get(f"/runs/{same}")
 
 
 @pytest.mark.one_database
 def test_pages_and_steps_are_folded_where_all_is_well(alice: Visitor, runs: Runs) -> None:
-    folded = r"<h2>(Pages|Steps|Checks)</h2>\s*<details>"
-    assert set(re.findall(folded, alice.get(runs.by_end["succeeded"]))) >= {"Steps", "Checks"}
+    folded = r"<h2[^>]*>(Pages|Steps|Checks)</h2>\s*<details>"
+    for end in ("succeeded", "held"):
+        assert set(re.findall(folded, alice.get(runs.by_end[end]))) >= {"Steps", "Checks"}
     assert re.findall(folded, alice.get(runs.by_end["failed"])) == []
+
+
+@pytest.mark.one_database
+def test_an_accepted_run_begins_with_what_it_read_and_that_its_checks_passed(
+    alice: Visitor, runs: Runs
+) -> None:
+    told = "Complete: 40 items on 1 page; 4 of 4 Checks passed."
+    assert told in plain(alice.get(runs.by_end["succeeded"]))
+    assert "Complete:" not in alice.get(runs.by_end["held"])
+
+
+@pytest.mark.one_database
+def test_a_held_run_leads_to_the_page_to_look_at_and_to_a_newer_run(
+    alice: Visitor, runs: Runs
+) -> None:
+    page = alice.get(runs.by_end["held"])
+    card = page.partition('aria-label="Decision"')[2].partition("</section>")[0]
+    looked_at = f"Open {made.URL} and see whether the list has 2 or 39 items."
+    assert looked_at in plain(card)
+    assert f'<a href="{runs.by_end["queued"]}">A new Run is queued: see it</a>' in card
+    # What removes rows is not what a hurried hand finds first.
+    assert '<button class="quiet">Accept this output' in card
+    assert "Run again" not in card
+    cancel = f"{runs.by_end['queued']}/cancel"
+    assert alice.post(cancel, alice.token("/")).status_code == 303
+    again = alice.get(runs.by_end["held"]).partition('id="acts"')[2].partition("</div>")[0]
+    assert '<button class="quiet">Run again' in again
 
 
 @pytest.mark.one_database
@@ -376,7 +416,7 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
     told = (
         "What it did",
         "<li>120 tokens, $0.25</li>",
-        "<dt>Kept</dt><dd>no row with new evidence",
+        '<dt>Kept</dt><dd><data value="1">1</data>: <bdi>Acme</bdi></dd>',
     )
     assert [text for text in told if text not in page] == []
     # What it took is told once.
@@ -616,7 +656,8 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
 def test_rows_that_research_kept_or_left_are_no_loss(alice: Visitor, store: Store) -> None:
     table = ResearchTable(store, alice.owner)
     names = [f"Acme {number}" for number in range(10)]
-    table.take(dict.fromkeys(names, ACME))
+    first = table.take(dict.fromkeys(names, ACME))
+    assert "<dt>Kept</dt><dd>no row with new evidence</dd>" in alice.get(f"/runs/{first['id']}")
     attempt = table.begin()
     table.remember(attempt)
     recording.record(

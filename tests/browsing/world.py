@@ -12,17 +12,19 @@ from livedata.model import ids
 from livedata.model.harvest import Harvest, PageFailure, PageSnapshot, Step, StopReason
 from livedata.model.look import ListOnPage, LookWish, PageLook, ProvenKey
 from livedata.model.problem import Problem
+from livedata.model.research.record import ResearchFact
 from livedata.model.row import RowEdit
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, looks, queries, rows, runs, shares
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import delivering, subscriptions
+from livedata.services.research import recording
 from livedata.store import notices, outbox
 from livedata.store.notices import Notice, Subscription
 from livedata.store.outbox import Stream
 from tests import made
-from tests.services.research_table import ResearchTable
+from tests.services.research_table import PAGE, ResearchTable, found_on, key_of, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -325,7 +327,19 @@ class World:
     def makers(self) -> ResearchTable:
         """A dataset of research with two Runs."""
         table = ResearchTable(self.store, self.owner, name=f"makers{self.text}"[:120])
+        name = f"Acme{self.text}"[:150]
         acme = {"Founded": "1999", "City": f"Bern{self.text}"}
-        table.take({f"Acme{self.text}"[:150]: acme})
-        table.take({f"Acme{self.text}"[:150]: {**acme, "City": f"Basel{self.text}"}})
+        for found in (acme, {**acme, "City": f"Basel{self.text}"}):
+            attempt = table.begin()
+            table.remember(attempt)
+            table.record(attempt)
+            kept = ResearchFact(
+                *("reconciliation", "row_kept", "x"),
+                url=PAGE,
+                entity=name,
+                key=key_of(name),
+                candidate=name,
+            )
+            recording.record(self.store, attempt, step_of("validate", calls=(), facts=[kept]))
+            table.finish(attempt, found_on(attempt, {name: found}))
         return table
