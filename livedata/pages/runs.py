@@ -50,7 +50,7 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         counts={end.run: end.rows for end in ends if end.rows is not None},
         has_why=any(run["error"] or _has_read(figures, run["id"]) for run in kept),
         back_of={end.run: end.back for end in ends if end.back},
-        drawn=plot(of_table(ends)),
+        drawn=plot(of_table(ends), floor=0),
         more=more,
         back=page_ahead(first, ON_A_PAGE, ahead),
         refusal=refusal,

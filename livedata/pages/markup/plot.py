@@ -37,15 +37,17 @@ _PLOT: Final = _Size(480, 120, 8)
 _SPARK: Final = _Size(120, 24, 2)
 
 
-def plot(points: Sequence[Point]) -> Markup | None:
+def plot(points: Sequence[Point], floor: float | None = None) -> Markup | None:
     """The development of a number with its scale, the oldest point first; a gap if there was none.
 
-    None if the number never changed.
+    The scale begins at a `floor` if there is one, so that a small step looks small. None if the
+    number never changed.
     """
     if not has_moved(points):
         return None
     low, high = _bounds(points)
-    placed = _placed(points, _PLOT)
+    low = low if floor is None else floor
+    placed = _placed(points, _PLOT, floor)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{_told(point)}</title></circle>'
         for point, (x, y) in zip(points, placed, strict=True)
@@ -134,9 +136,12 @@ def _told(point: Point) -> str:
     return f"{escape(point.at[:16].replace('T', ' '))} UTC: {point.value}"
 
 
-def _placed(points: Sequence[Point], size: _Size) -> list[tuple[float, float | None]]:
+def _placed(
+    points: Sequence[Point], size: _Size, floor: float | None = None
+) -> list[tuple[float, float | None]]:
     """Where each point stands; without a height if it has no value."""
     low, high = _bounds(points)
+    low = low if floor is None else floor
     begin, end = (ids.parse_timestamp(points[index].at) for index in (0, -1))
     across, down = size.width - 2 * size.edge, size.height - 2 * size.edge
     placed = []
