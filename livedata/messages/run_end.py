@@ -66,6 +66,11 @@ def _what_is_there(problem: Problem) -> str:
     return ", but nothing stands there"
 
 
+def without_advice(said: str) -> str:
+    """What a Run says of its end, without what a held one advises."""
+    return said.partition(f", {_HELD}")[0]
+
+
 def _held_list(problem: Problem) -> str:
     gone = f"{problem.params['gone']} of {plural(problem.params['present'], 'row')} would be gone"
     return f"{list_cut_short(problem)}. {gone}, {_HELD}"

@@ -20,9 +20,11 @@ from livedata.api.responses import (
     status_of,
 )
 from livedata.model.errors import Damaged, LivedataError, NotFound
+from livedata.model.ids import DatasetId, raw_id
 from livedata.pages.markup import filters
 from livedata.pages.paging import address
 from livedata.pages.visits import YEAR, Forged, Misdirected, context, form_token, remember
+from livedata.services.whats_new import Trouble, trouble_of
 
 
 class NoSuchPage(NotFound):
@@ -73,12 +75,18 @@ def page(
         more=more,
         back=back,
         **filters.for_a_page(),
-        **values,
+        **{"trouble_before": _trouble_before, **values},
     )
     response = Response(made, status, mimetype="text/html")
     if "density" in request.args:
         remember(response, density or "roomy", seconds=YEAR, name=_DENSITY)
     return response
+
+
+def _trouble_before(dataset: str) -> Trouble | None:
+    """The last Run of a dataset that is over, if it was not accepted."""
+    db = g.get("db")
+    return None if db is None else trouble_of(db, g.caller.owner, DatasetId(raw_id(dataset)))
 
 
 def _density() -> str | None:

@@ -149,6 +149,11 @@ def _page(
         # For one or two more nobody is asked to open anything.
         in_sight=len(summaries) if told is None or len(summaries) < IN_SIGHT + 3 else IN_SIGHT,
         troubled=troubles[:CARDS],
+        held={
+            each.dataset: each.trouble.run
+            for each in troubles
+            if each.trouble.newer and each.trouble.status == "held"
+        },
         also_troubled=troubles[CARDS:],
         told=told,
         visit=visit,

@@ -156,7 +156,10 @@ def first_news(visit: BrowserVisit) -> Told:
 
 
 def _told(period: Period, new: NewsPage) -> Told:
-    lines = {each.dataset["id"]: _lines(each) for each in new.datasets}
+    # What is new as a whole is told in a line, below what has changed.
+    order = sorted(new.datasets, key=lambda each: each.is_new_table)
+    new = replace(new, datasets=order)
+    lines = {each.dataset["id"]: _lines(each) for each in order if not each.is_new_table}
     longest = longest_text(line for every in lines.values() for line in every)
     ends = {"since": period.since, "until": period.until}
     given = {name: ids.format_timestamp(end) for name, end in ends.items() if end is not None}

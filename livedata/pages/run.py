@@ -38,6 +38,7 @@ from livedata.services.notices.gathering import KINDS
 from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
 from livedata.services.run_view import RunView, viewing
+from livedata.services.whats_new import read_trouble
 from livedata.store import shown_runs
 from livedata.store.shown_runs import RunEnd
 
@@ -92,6 +93,11 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     with viewing(context().store, g.caller.owner, RunId(identified(run))) as view:
         report, dataset, before = report_of(view), view.dataset, passed_over(request.args)
         about = Subject(view.owner, dataset["name"], report.run["id"])
+        trouble = (
+            read_trouble(view.reader, view.owner, view.ref.id)
+            if _has_open_run(view.dataset)
+            else None
+        )
         shown, kept, mendable = _shown(view, report, about, before), view.page, _is_mendable(view)
     changed: Changed | None = shown["changed"]
     if shown["held"] is not None and before and not shown["held"].rows:
@@ -112,6 +118,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         when=said(report.run["queuedAt"], context().zone),
         why=report.why,
         read_so_far=read_so_far,
+        trouble_before=lambda _: trouble,
         is_loss=_is_loss(report, shown["held"]),
         refusal=refusal,
         more=_more(report, shown["held"]),
@@ -142,6 +149,12 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "progress": report.progress,
         "lastAccepted": None if report.progress is None else _last_accepted(view),
     }
+
+
+def _has_open_run(dataset: Dataset) -> bool:
+    """Whether a Run of a dataset is queued or running."""
+    last = dataset["lastRun"]
+    return last is not None and last["status"] in {"queued", "running"}
 
 
 def _is_loss(report: RunReport, held: ProposedChanges | None) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.messages.notice_events import net_changes
+from livedata.messages.run_end import without_advice
 from livedata.model.dataset import Dataset, RunStatus
 from livedata.model.ids import (
     DatasetId,
@@ -59,13 +60,22 @@ class Bounds(Struct, frozen=True):
     rows_of_each: int
 
 
-class Trouble(Struct, frozen=True):
-    """A Run that is the last one of its dataset and was not accepted, and its sentence."""
+class Trouble(Struct, frozen=True, omit_defaults=True):
+    """A Run that is the last one of its dataset and was not accepted, and its sentence.
+
+    `newer` is the Run that is queued or running since then, if there is one.
+    """
 
     run: str
     status: RunStatus
     at: str
     sentence: str | None
+    newer: str | None = None
+
+    @property
+    def brief(self) -> str:
+        """Its sentence without what it advises, where what can be done stands beside it."""
+        return without_advice(self.sentence or "")
 
 
 class Troubled(Struct, frozen=True):
@@ -112,6 +122,12 @@ class DatasetNews(Struct, frozen=True):
     def more(self) -> int:
         """How many rows were counted, and are not told."""
         return sum(self.counts.values()) - len(self.rows)
+
+    @property
+    def is_new_table(self) -> bool:
+        """Whether all of many rows are new, since its first Run is among what is told."""
+        number = sum(self.counts.values())
+        return self.after == 0 and OF_A_NEW_TABLE < number == self.counts["new"]
 
     @property
     def sentence(self) -> str | None:
@@ -202,6 +218,18 @@ def troubled(db: Database, owner: OwnerName) -> list[Troubled]:
         refused = shown_runs.not_accepted(reader, owner)
     ended = sorted(refused.items(), key=lambda item: item[1].at, reverse=True)
     return [Troubled(format_uuid(key), run.name, _trouble(run)) for key, run in ended]
+
+
+def trouble_of(db: Database, owner: OwnerName, dataset: DatasetId) -> Trouble | None:
+    """The last Run of a dataset that is over, if it was not accepted."""
+    with db.reading() as reader:
+        return read_trouble(reader, owner, dataset)
+
+
+def read_trouble(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Trouble | None:
+    """The same within a transaction."""
+    refusal = shown_runs.not_accepted(reader, owner, dataset).get(dataset)
+    return None if refusal is None else _trouble(refusal)
 
 
 def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[DatasetNews]:
@@ -317,7 +345,8 @@ class _NewsReader:
 
 
 def _trouble(refusal: NotAccepted) -> Trouble:
-    return Trouble(refusal.run, refusal.status, format_timestamp(refusal.at), refusal.error)
+    told = (refusal.run, refusal.status, format_timestamp(refusal.at), refusal.error)
+    return Trouble(*told, None if refusal.newer is None else format_uuid(refusal.newer))
 
 
 def _cut(told: DatasetNews, most: int) -> DatasetNews:

@@ -55,7 +55,9 @@ WHERE d.id = :dataset GROUP BY d.row_count
 
 
 _NOT_ACCEPTED = """
-SELECT d.id, d.name, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error
+SELECT d.id, d.name, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error, (
+    SELECT CASE WHEN n.status IN ('queued', 'running') THEN n.id END FROM runs n
+    WHERE n.dataset_id = d.id ORDER BY n.queued_at DESC, n.id DESC LIMIT 1)
 FROM datasets d JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id AND status NOT IN ('queued', 'running')
     ORDER BY queued_at DESC, id DESC LIMIT 1)
@@ -64,13 +66,17 @@ WHERE d.owner = :owner AND r.status <> 'succeeded'
 
 
 class NotAccepted(Struct, frozen=True):
-    """A Run of a dataset whose output was not accepted: how it ended, when, and why in words."""
+    """A Run of a dataset whose output was not accepted: how it ended, when, and why in words.
+
+    `newer` is the Run that is queued or running since then, if there is one.
+    """
 
     name: str
     run: str
     status: RunStatus
     at: Micros
     error: str | None
+    newer: bytes | None
 
 
 class WholeRun(Struct, frozen=True):
@@ -152,9 +158,17 @@ class RunEnd(Struct, frozen=True):
     seconds: float | None
 
 
-def not_accepted(reader: Reader, owner: OwnerName) -> dict[DatasetId, NotAccepted]:
-    """The datasets of an owner whose last Run that is over was not accepted, each with that Run."""
-    rows = reader.rows(_NOT_ACCEPTED, owner=owner)
+def not_accepted(
+    reader: Reader, owner: OwnerName, dataset: DatasetId | None = None
+) -> dict[DatasetId, NotAccepted]:
+    """The datasets of an owner whose last Run that is over was not accepted, each with that Run.
+
+    With a `dataset`, that one alone.
+    """
+    if dataset is None:
+        rows = reader.rows(_NOT_ACCEPTED, owner=owner)
+    else:
+        rows = reader.rows(f"{_NOT_ACCEPTED} AND d.id = :dataset", owner=owner, dataset=dataset)
     return {
         dataset: NotAccepted(name, format_uuid(run), *ended) for dataset, name, run, *ended in rows
     }

@@ -85,25 +85,35 @@ def test_the_datasets_begin_with_the_first_of_what_is_new_and_to_look_at_them_is
     made.take(store, dataset, World(store, alice.owner).items(30), owner=alice.owner)
     for path in ("/", "/changes", "/"):
         page = re.sub("</?data[^>]*>", "", alice.get(path))
-        assert ("since your last visit" in page.lower(), "30 new" in page) == (True, True)
-        assert "its first Run</li>" in page
-        assert f"{OF_A_NEW_TABLE} rows shown" in page
-        assert len(rows_of(page)) == OF_A_NEW_TABLE
+        assert ("since your last visit" in page.lower(), "30 new rows" in page) == (True, True)
+        assert "<li>first Run, 30 new rows</li>" in page
+        assert rows_of(page) == []
     clock(3 * LATER)
     assert "Nothing has changed." in alice.get("/")
 
 
-def test_of_a_table_that_is_new_as_a_whole_the_first_rows_stand_in_its_order(
-    alice: Visitor, store: Store
+def test_a_table_that_is_new_as_a_whole_is_a_line_below_what_has_changed(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:
-    dataset = made.make_dataset(store, alice.owner)
+    changing = made.make_dataset(store, alice.owner, "changing")
+    made.take(store, changing, [LAMP, CHAIR], owner=alice.owner)
+    alice.get("/changes")
+    clock(LATER)
+    made.take(store, changing, [LAMP], owner=alice.owner)
+    dataset = made.make_dataset(store, alice.owner, "fresh")
     items = [*World(store, alice.owner).items(BOUNDS.revisions + 10)]
     made.take(store, dataset, items, owner=alice.owner)
-    names = re.findall(r'<th scope="row"><a [^>]*><bdi>(.*?)</bdi>', alice.get(path_of(dataset)))
     for path in ("/", "/changes"):
         page = re.sub("</?data[^>]*>", "", alice.get(path))
-        assert f"<li>{BOUNDS.revisions + 10} new</li>" in page
-        assert [match[1] for match in _ROW.finditer(page)] == names[:OF_A_NEW_TABLE]
+        assert f"<li>first Run, {BOUNDS.revisions + 10} new rows</li>" in page
+        assert sections(page) == ["changing", "fresh"]
+        assert rows_of(page) == [("B2", "gone")]
+    # A program is told the first rows, in the order of the table.
+    told = {each["dataset"]["name"]: each for each in alice.as_json("/changes")["data"]}
+    names = re.findall(r'<th scope="row"><a [^>]*><bdi>(.*?)</bdi>', alice.get(path_of(dataset)))
+    shown = [change["row"] for change in told["fresh"]["changes"]]
+    assert len(shown) == OF_A_NEW_TABLE
+    assert [f"Lamp {int(key[1:])}" for key in shown] == names[:OF_A_NEW_TABLE]
 
 
 def test_the_datasets_tell_how_many_more_have_changed(alice: Visitor, store: Store) -> None:
@@ -232,12 +242,13 @@ def test_those_in_trouble_stand_first_with_the_sentence_of_their_last_run(
     world.blocked(made.make_dataset(store, alice.owner, "broken"))
     made.take(store, made.make_dataset(store, alice.owner, "well"), owner=alice.owner)
     page = alice.get("/changes")
-    assert sections(page) == ["broken", "well"]
+    assert sections(page) == ["well"]
+    assert -1 < page.find('aria-label="broken"') < page.find("<table")
     (broken,) = [
         each for each in queries.datasets(store, alice.owner, 9) if each["name"] == "broken"
     ]
     assert broken["lastRun"] is not None
-    assert f'<a href="/runs/{broken["lastRun"]["id"]}">See why, and what helps' in page
+    assert f'href="/runs/{broken["lastRun"]["id"]}">See why' in page
 
 
 def test_as_json_it_is_what_the_shell_prints_and_no_visit(

@@ -12,11 +12,12 @@ from markupsafe import escape
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.harvest import StopReason
+from livedata.model.requests import UpdateDataset
 from livedata.model.research.record import ResearchFact
 from livedata.model.run import Run
 from livedata.pages.report import write
 from livedata.pages.run import OF_A_KIND
-from livedata.services import attempts, explanation, queries, retention
+from livedata.services import attempts, datasets, explanation, queries, retention
 from livedata.services.pages.report import report
 from livedata.services.research import recording
 from livedata.services.research.declaring import ResearchDeclaration, add_draft
@@ -440,18 +441,53 @@ def test_the_datasets_begin_with_those_whose_last_run_was_not_accepted(
 ) -> None:
     first = alice.get("/")
     card, table = first.find('<section class="decision held"'), first.find("<table")
-    assert (
-        -1 < card < first.find(f'<a href="{runs.by_end["held"]}">Decide about its output') < table
-    )
-    assert str(escape(runs.run("held")["error"]))[:100] in first
+    assert -1 < card < first.find(f'href="{runs.by_end["held"]}">Decide') < table
+    # What helps stands beside it as buttons.
+    assert "<bdi>37 of 39 rows would be gone</bdi>" in first
     alice.post(f"{runs.by_end['held']}/accept", alice.token("/"))
-    assert "Decide about its output" not in alice.get("/")
+    assert "Decide" not in alice.get("/")
+
+
+def test_a_held_output_is_told_beside_a_newer_run_until_that_is_over(
+    alice: Visitor, runs: Runs
+) -> None:
+    held, queued = runs.by_end["held"], runs.by_end["queued"]
+    first = alice.get("/")
+    card = first.partition('<section class="decision held"')[2].partition("</section>")[0]
+    assert f'<a href="{queued}">A new Run is under way: see it' in card
+    assert "Run again" not in card
+    beside = f'<a class="pill end held" href="{held}">held'
+    assert beside in first.partition('class="stacked datasets"')[2]
+    table = runs.path.removesuffix("/runs")
+    for page in (table, runs.path, f"{table}/changes", f"{table}/settings", queued):
+        assert f"{beside}: decide</a>" in alice.get(page)
+    assert f"{beside}: decide" not in alice.get(held)
+    assert alice.post(f"{queued}/cancel", alice.token("/")).status_code == 303
+    for page in (table, "/"):
+        assert beside not in alice.get(page)
+
+
+def test_a_table_is_up_to_date_only_while_a_schedule_keeps_it_so(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    made.take(store, dataset, owner=alice.owner)
+    pages = ("/", f"/datasets/{ids.format_uuid(dataset)}")
+    for page in pages:
+        assert '<span class="pill">read <time' in alice.get(page)
+    schedule = UpdateDataset(status="active", schedule="30 3 * * *")
+    datasets.update(store, alice.owner, dataset, schedule)
+    for page in pages:
+        assert '<span class="pill end ok">up to date</span>' in alice.get(page)
 
 
 @pytest.mark.one_database
 def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:
     page = alice.get(runs.path)
     assert 'aria-label="From 40 to 39; the lowest is 39, the highest 40."' in page
+    # A row less is no collapse: the scale begins at 0.
+    assert '<span class="low"><data value="0">0</data></span>' in page
+    assert page.find("</table>") < page.find("Rows over time")
 
 
 @pytest.mark.one_database
