@@ -36,10 +36,11 @@ _MADE_BEFORE: Final = (
 def show_usage() -> Response:
     """The page of what was used."""
     store, owner, settings = g.db, g.caller.owner, context().research
-    usage, days = queries.usage(store, owner), last_days(store, owner)
+    usage, research = queries.usage(store, owner), last_days(store, owner)
+    days = research.days
     today = of_owner(store, owner, settings)
     ledger, passed = usage["ledger"], passed_over(request.args)
-    by_dataset = accounts.by_dataset(store, owner, ledger)
+    by_dataset = accounts.by_dataset(store, owner, ledger, research.usd)
     # A program gets all of it at once, as from the API.
     is_long = len(ledger) > passed + ON_A_PAGE and not wants_json()
     return page(
@@ -59,14 +60,16 @@ def show_usage() -> Response:
         days=days,
         today=today if today.tokens or settings.has_day else None,
         passed=passed,
-        charts=_charts(("Credits", of_charges(ledger)), ("Tokens of research", of_days(days))),
+        charts=_charts(
+            ("Credits by day", of_charges(ledger)), ("Tokens of research by day", of_days(days))
+        ),
+        usd=sum(day.usd for day in days),
     )
 
 
-def _charts(*of: tuple[str, Sequence[Point]]) -> list[tuple[str, float, Markup]]:
-    """What each chart is of, the most of a day, and the chart; none of what was never used."""
-    drawn = ((title, max((day.value or 0 for day in days), default=0), days) for title, days in of)
-    return [(title, most, chart) for title, most, days in drawn if (chart := bars(days))]
+def _charts(*of: tuple[str, Sequence[Point]]) -> list[tuple[str, Markup]]:
+    """What each chart is of, and the chart; none of what was never used."""
+    return [(title, chart) for title, days in of if (chart := bars(days))]
 
 
 @at_one_moment

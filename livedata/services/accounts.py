@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -35,12 +35,16 @@ class Caller(Struct, frozen=True):
 
 
 class DatasetUsage(Struct, frozen=True, rename="camel"):
-    """What the Runs of a dataset were charged; without a name it is deleted."""
+    """What the Runs of a dataset were charged, and the US dollars of its research.
+
+    Without a name it is deleted.
+    """
 
     dataset_id: str
     name: str | None
     runs: int
     credits: int
+    usd: float = 0
 
 
 def authenticate(db: Database, secret: str) -> Caller | None:
@@ -93,8 +97,13 @@ def grant(
         return accounts.ledger(writer, owner, since=ids.Micros(0), limit=1)[0]
 
 
-def by_dataset(db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry]) -> list[DatasetUsage]:
-    """What of a ledger the Runs of each dataset were charged, the most first."""
+def by_dataset(
+    db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry], usd: Mapping[str, float]
+) -> list[DatasetUsage]:
+    """What of a ledger the Runs of each dataset were charged, the most first.
+
+    With the US dollars of each by its id: also what no Run was charged for.
+    """
     charges = [entry for entry in ledger if entry["datasetId"] is not None]
     runs = Counter(str(entry["datasetId"]) for entry in charges)
     taken: Counter[str] = Counter()
@@ -103,7 +112,10 @@ def by_dataset(db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry]) ->
     # The ledger outlives the datasets that it names.
     with db.reading() as reader:
         names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
-    used = [DatasetUsage(key, names.get(key), runs[key], taken[key]) for key in runs]
+    used = [
+        DatasetUsage(key, names.get(key), runs[key], taken[key], usd.get(key, 0))
+        for key in {**runs, **usd}
+    ]
     return sorted(used, key=lambda each: (-each.credits, each.name or "", each.dataset_id))
 
 

@@ -34,6 +34,7 @@ class _Size(Struct, frozen=True):
 
 
 _PLOT: Final = _Size(480, 120, 8)
+_BARS: Final = _Size(480, 60, 4)
 _SPARK: Final = _Size(120, 24, 2)
 
 
@@ -66,9 +67,9 @@ def bars(days: Sequence[Point]) -> Markup | None:
     most = max((day.value or 0 for day in days), default=0)
     if not most:
         return None
-    room, whole = _PLOT.width / len(days), _PLOT.height - _PLOT.edge
+    room, whole = _BARS.width / len(days), _BARS.height - _BARS.edge
     drawn = "".join(
-        f'<rect x="{place * room + room / 8:.1f}" y="{_PLOT.height - high:.1f}"'
+        f'<rect x="{place * room + room / 8:.1f}" y="{_BARS.height - high:.1f}"'
         f' width="{room * 0.75:.1f}" height="{high:.1f}"><title>{day.at[:10]}: {day.value}</title>'
         "</rect>"
         for place, day in enumerate(days)
@@ -79,7 +80,7 @@ def bars(days: Sequence[Point]) -> Markup | None:
     told = f"{len(days)} days, from {first} to {last}; the most is {most}."
     return Markup(  # noqa: S704  (numbers and days of ours)
         f'<figure class="plot bars"><span class="high">{count(most)}</span>'
-        f'<span class="low">{count(0)}</span><svg viewBox="0 0 {_PLOT.width} {_PLOT.height}"'
+        f'<span class="low">{count(0)}</span><svg viewBox="0 0 {_BARS.width} {_BARS.height}"'
         f' role="img" aria-label="{told}" fill="currentColor">{drawn}</svg>'
         f'<span class="times">{" ".join(ends)}</span></figure>'
     )

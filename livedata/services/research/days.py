@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from math import ceil
 from typing import Literal
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.ids import Micros, OwnerName, format_timestamp
+from livedata.model.ids import Micros, OwnerName, format_timestamp, format_uuid
 from livedata.model.research.answers import CallUsage
 from livedata.model.research.settings import DayBudget, ResearchSettings
 from livedata.store.database.backend import Reader
@@ -122,11 +123,21 @@ class Day(Struct):
     search_credits: float = 0
 
 
-def last_days(db: Database, owner: OwnerName) -> list[Day]:
-    """The days of the last 30 that had a call, the newest first."""
+class LastDays(Struct, frozen=True):
+    """The days of the last 30 that had a call, the newest first, and the money by dataset id."""
+
+    days: Sequence[Day]
+    usd: Mapping[str, float]
+
+
+def last_days(db: Database, owner: OwnerName) -> LastDays:
+    """What research took in the last 30 days, by day, and the US dollars of each dataset."""
     with db.reading() as reader:
         made = usage.calls_since(reader, owner, Micros(reader.now() - WINDOW))
-    return _summed(made)[::-1]
+    usd: defaultdict[str, float] = defaultdict(float)
+    for _, dataset, took in made:
+        usd[format_uuid(dataset)] += took.usd or 0
+    return LastDays(_summed((moment, took) for moment, _, took in made)[::-1], usd)
 
 
 def _summed(made: Iterable[tuple[Micros, CallUsage]]) -> list[Day]:

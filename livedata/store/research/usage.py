@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from livedata.model.ids import AttemptId, Micros, OwnerName, RunId, new_id
+from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId, new_id
 from livedata.model.research.answers import CallUsage
 from livedata.model.research.record import RecordedCall
 from livedata.model.run import Phase
@@ -56,17 +56,20 @@ def add_call(
     )
 
 
-def calls_since(reader: Reader, owner: OwnerName, moment: Micros) -> list[tuple[Micros, CallUsage]]:
-    """What the calls of an owner took since a moment, each with its own."""
+def calls_since(
+    reader: Reader, owner: OwnerName, moment: Micros
+) -> list[tuple[Micros, DatasetId, CallUsage]]:
+    """What the calls of an owner took since a moment, each with its own, and of which dataset."""
     rows = reader.rows(
         # EXISTS and not a join: recent calls are few, while SQLite would begin with all Runs.
-        "SELECT c.created_at, c.took FROM model_calls c WHERE c.created_at >= :moment AND EXISTS ("
+        "SELECT c.created_at, (SELECT r.dataset_id FROM runs r WHERE r.id = c.run_id), c.took "
+        "FROM model_calls c WHERE c.created_at >= :moment AND EXISTS ("
         "SELECT 1 FROM runs r JOIN datasets d ON d.id = r.dataset_id "
         "WHERE r.id = c.run_id AND d.owner = :owner) ORDER BY c.created_at",
         moment=moment,
         owner=owner,
     )
-    return [(made_at, USAGE.load(took)) for made_at, took in rows]
+    return [(made_at, dataset, USAGE.load(took)) for made_at, dataset, took in rows]
 
 
 def calls_of(reader: Reader, run: RunId) -> list[RecordedCall]:
