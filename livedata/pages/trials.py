@@ -35,7 +35,7 @@ from livedata.services.notices.gathering import (
     tried,
     tried_digest,
 )
-from livedata.services.notices.told_changes import NamedChange
+from livedata.services.notices.told_changes import Funnel, NamedChange
 from livedata.store.datasets import DatasetRef
 from livedata.store.notices import Notice
 
@@ -116,8 +116,9 @@ def show(notice: str) -> Response:
     today = day_of(ids.now(), zone)
     since = request.args.get("since") or (today - timedelta(days=DAYS)).isoformat()
     passed, trial, refusal = passed_over(request.args), NoticeTrial(), ""
+    funnel = Funnel()
     try:
-        trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone)
+        trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone, funnel)
     except Invalid as error:
         refusal = sentences(error)
     day, over = _day(since), _days_since(since, today)
@@ -128,7 +129,7 @@ def show(notice: str) -> Response:
         data=lambda: {"data": trial.data, "hasMore": trial.is_cut},
         status=400 if refusal else 200,
         notice={"id": notice, "name": kept.name, "digest": kept.digest},
-        **({} if trial.parts or refusal else _nothing(kept, since, zone)),
+        **({} if trial.parts or refusal else _nothing(kept, since, zone, funnel)),
         trial=trial,
         days=[(day, [*parts]) for day, parts in groupby(shown, key=lambda part: part.day)],
         longest=longest_text(line for part in shown for line in part.lines),
@@ -143,8 +144,8 @@ def show(notice: str) -> Response:
     )
 
 
-def _nothing(kept: Notice, since: str, zone: str) -> dict[str, Any]:
-    """What is said where nothing is told: of how many changes, of what, and what they do not meet.
+def _nothing(kept: Notice, since: str, zone: str, funnel: Funnel) -> dict[str, Any]:
+    """What is said where nothing is told: of how many changes, of what, and where they ended.
 
     Raises Invalid.
     """
@@ -152,7 +153,7 @@ def _nothing(kept: Notice, since: str, zone: str) -> dict[str, Any]:
     listing = subscriptions.listed(g.db, kept.owner, zone)
     (narrowing,) = shown_notices([kept], listing)
     return {
-        "changes": sum(number for _, number in changed),
+        "funnel": funnel,
         "changed": [dataset.name for dataset, _ in changed],
         "narrowing": narrowing,
         "became": BECAME,
@@ -195,13 +196,13 @@ class _GatheredDay(Struct):
         self.lines += _lines(self.dataset, first)
 
 
-def _of_messages(kept: Notice, since: str, zone: str) -> NoticeTrial:
+def _of_messages(kept: Notice, since: str, zone: str, funnel: Funnel) -> NoticeTrial:
     """What is told at once, by day. Raises Invalid."""
     days: dict[tuple[date, str], _GatheredDay] = {}
     data: list[object] = []
     messages = 0
     # One more than is looked at tells whether there are more.
-    for message in islice(tried(g.db, kept, since, zone), MOST_MESSAGES + 1):
+    for message in islice(tried(g.db, kept, since, zone, funnel), MOST_MESSAGES + 1):
         messages += 1
         if messages > MOST_MESSAGES:
             break
@@ -226,12 +227,12 @@ def _of_day(day: date, gathered: _GatheredDay, zone: str) -> TrialPart:
     )
 
 
-def _of_digest(kept: Notice, since: str, zone: str) -> NoticeTrial:
+def _of_digest(kept: Notice, since: str, zone: str, funnel: Funnel) -> NoticeTrial:
     """What one digest tells of all. Raises Invalid."""
     parts, data = [], []
     # What came after a day is what its end does not have.
     begin = end_of_day(since, zone)
-    for each in tried_digest(g.db, kept, since, zone, MOST_IN_DIGEST):
+    for each in tried_digest(g.db, kept, since, zone, MOST_IN_DIGEST, funnel):
         data += [{"dataset": each.dataset.name, **change.line} for change in each.changes]
         lines = [*_lines(each.dataset, each.changes[:ROWS])]
         parts.append(_part(each.dataset, "", each.rows, lines, begin, None))

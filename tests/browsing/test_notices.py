@@ -612,14 +612,27 @@ def test_a_notice_that_would_have_told_nothing_says_of_what_and_why(
     narrowings: dict[str, tuple[dict[str, Any], str]] = {
         "when": (
             {"when": "title contains x\nprice falls"},
-            "none of the 3 changes of shop since DAY passes title contains x and price falls.",
+            "3 changes of shop since DAY → 0 where title contains x and price falls.",
+        ),
+        "columns": (
+            {
+                "kind": ["updated"],
+                "columns": "price",
+                "ignore": "price,title",
+                "when": "row is new",
+            },
+            (
+                "3 changes of shop since DAY → 2 of rows that changed → 2 in price "
+                "→ 0 not only in price and title."
+            ),
+        ),
+        "another": (
+            {"kind": ["updated", "missing"], "columns": "stock", "when": "price < 1"},
+            "3 changes of shop since DAY → 2 of rows that changed or are gone → 0 in stock.",
         ),
         "kinds": (
             {"kind": ["missing"], "columns": "price"},
-            (
-                "none of the 3 changes of shop since DAY is told: "
-                "it tells only rows that are gone, in price."
-            ),
+            "3 changes of shop since DAY → 0 of rows that are gone.",
         ),
     }
     for name, (typed, said) in narrowings.items():
@@ -634,6 +647,25 @@ def test_a_notice_that_would_have_told_nothing_says_of_what_and_why(
         (week,) = re.findall(r'href="([^"]*)">The last 7 days', page)
         assert 'aria-current="page">The last 7 days' in local.get(unescape(week))
         assert "nothing has changed since" in local.get(f"{path_of(notice)}/try?since=2999-01-01")
+
+
+def test_what_is_nothing_since_it_was_edited_by_hand_or_came_and_went_is_said(
+    local: Visitor, store: Store
+) -> None:
+    table = Table(store)
+    plain = add_notice(store, "plain", "local", kinds=("changes",))
+    daily = add_notice(store, "daily", "local", kinds=("changes",), digest="0 7 * * *")
+    for price in (20, 15, 20):
+        table.take({**A, "price": price})
+
+    def told(notice: Notice, since: int) -> str:
+        page = local.get(f"{path_of(notice)}/try?since={since}")
+        text = page.partition("Nothing: ")[2].partition(" <a")[0]
+        return unescape(re.sub("<[^>]*>", "", text))
+
+    assert told(daily, 1) == "2 changes of shop since 1 → 0 that are still so at the end."
+    table.edit(str(A["sku"]), {"price": 7})
+    assert told(plain, 3) == "1 change of shop since 3 → 0 by Runs."
 
 
 def edited(visitor: Visitor, path: str, **typed: Any) -> TestResponse:

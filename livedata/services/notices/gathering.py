@@ -19,6 +19,7 @@ from livedata.services.moments import DiffKind, RowDiff, find_moment, is_time, r
 from livedata.services.notices.told_changes import (
     ChangeRange,
     ChangesByName,
+    Funnel,
     MatchedRevision,
     NamedChange,
     described,
@@ -81,16 +82,22 @@ class Gathered(Struct, frozen=True):
 
 
 def gather(
-    reader: Reader, notice: Notice, dataset: DatasetRef, after: int, most: int | None = None
+    reader: Reader,
+    notice: Notice,
+    dataset: DatasetRef,
+    after: int,
+    most: int | None = None,
+    funnel: Funnel | None = None,
 ) -> Gathered | None:
     """What a notice tells of a dataset after a sequence, net; None for nothing.
 
-    Of the changes the first `most` are there, and all are counted.
+    Of the changes the first `most` are there, and all are counted; `funnel` counts as
+    `ChangeRange.matches` has it.
     """
     window = RevisionRange(after, dataset.head)
     rows: dict[str, int] = dict.fromkeys(KINDS, 0)
     first: list[NamedChange] = []
-    for change in _net(reader, notice, dataset, window):
+    for change in _net(reader, notice, dataset, window, funnel):
         rows[change.line["kind"]] += 1
         if most is None or len(first) < most:
             first.append(change)
@@ -144,11 +151,15 @@ def shown_change(change: NetChange) -> NetChange:
 
 
 def _net(
-    reader: Reader, notice: Notice, dataset: DatasetRef, window: RevisionRange
+    reader: Reader,
+    notice: Notice,
+    dataset: DatasetRef,
+    window: RevisionRange,
+    funnel: Funnel | None,
 ) -> Iterator[NamedChange]:
     """What became of each row of which the notice tells, in the cells of which it tells."""
     wanted = notice.change_filter or ChangeFilter()
-    told = _told(reader, notice, dataset, window, wanted)
+    told = _told(reader, notice, dataset, window, wanted, funnel)
     if not told:
         return
     names = {field: column["name"] for field, column in dataset.fields.columns.items()}
@@ -170,14 +181,16 @@ def _told(
     dataset: DatasetRef,
     window: RevisionRange,
     wanted: ChangeFilter,
+    funnel: Funnel | None,
 ) -> Mapping[RowId, _Told]:
     """The rows of which the notice tells, had it told at once: not of hand edits."""
     told: dict[RowId, _Told] = {}
-    for revision, sentences in ChangeRange(notice.owner, dataset.id, window).matches(
-        reader, wanted
-    ):
+    every = ChangeRange(notice.owner, dataset.id, window)
+    for revision, sentences in every.matches(reader, wanted, funnel):
         if revision.run is None:
             continue
+        if funnel is not None:
+            funnel.met += 1
         earlier, fields = told.get(revision.row), revision.changed
         # Nearly every row has one revision: they share the list of its fields with others.
         if earlier is not None:
@@ -207,19 +220,26 @@ class TriedMessage(NamedTuple):
     dataset: DatasetRef
 
 
-def tried(db: Database, notice: Notice, since: str, zone: str) -> Iterator[TriedMessage]:
-    """The messages about changes after WHEN, by dataset and Run.
+def tried(
+    db: Database, notice: Notice, since: str, zone: str, funnel: Funnel | None = None
+) -> Iterator[TriedMessage]:
+    """The messages about changes after WHEN, by dataset and Run; `funnel` counts what led there.
 
     Raises Invalid if the notice tells nothing of changes, or `since` is no moment of its datasets.
     """
     with db.reading() as reader:
         for dataset, after in _since(reader, notice, since, zone):
             window = RevisionRange(after, dataset.head)
-            yield from _of_dataset(reader, notice, dataset, window)
+            yield from _of_dataset(reader, notice, dataset, window, funnel)
 
 
 def tried_digest(
-    db: Database, notice: Notice, since: str, zone: str, most: int | None = None
+    db: Database,
+    notice: Notice,
+    since: str,
+    zone: str,
+    most: int | None = None,
+    funnel: Funnel | None = None,
 ) -> Iterator[Gathered]:
     """What one digest of all changes after WHEN would tell, by dataset. Raises as `tried`.
 
@@ -227,7 +247,7 @@ def tried_digest(
     """
     with db.reading() as reader:
         for dataset, after in _since(reader, notice, since, zone):
-            gathered = gather(reader, notice, dataset, after, most)
+            gathered = gather(reader, notice, dataset, after, most, funnel)
             if gathered is not None:
                 yield gathered
 
@@ -267,11 +287,15 @@ def _since(
 
 
 def _of_dataset(
-    reader: Reader, notice: Notice, dataset: DatasetRef, window: RevisionRange
+    reader: Reader,
+    notice: Notice,
+    dataset: DatasetRef,
+    window: RevisionRange,
+    funnel: Funnel | None,
 ) -> Iterator[TriedMessage]:
     wanted, name = notice.change_filter or ChangeFilter(), dataset.name
     columns = dataset.fields.columns
-    matches = ChangeRange(notice.owner, dataset.id, window).matches(reader, wanted)
+    matches = ChangeRange(notice.owner, dataset.id, window).matches(reader, wanted, funnel)
     # A notice is told at the end of Runs: of hand edits, and of what an archive brought, never.
     of_runs = (match for match in matches if match.revision.run is not None)
     names = ChangesByName.of(reader, dataset)

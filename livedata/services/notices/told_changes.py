@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple, cast
 
 import orjson
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from livedata.extraction.cells import row_key
@@ -28,6 +29,8 @@ from livedata.store.feed import ShownRevision
 from livedata.store.outbox import RevisionRange
 
 _PAGE = 500
+_ALL = 3
+"""So much of a filter is passed by what all of it leaves, but for its condition."""
 
 
 def described(line: Mapping[str, Any]) -> Iterator[str]:
@@ -156,6 +159,27 @@ def _cells(
     }
 
 
+class Funnel(Struct):
+    """How many of the changes that were looked at are of Runs, and how far those have come.
+
+    `passed` counts them by how much of a filter they pass: none of it, its kinds, its columns too,
+    and what it ignores too. `met` are those that are told.
+    """
+
+    changes: int = 0
+    passed: list[int] = field(default_factory=lambda: [0] * (_ALL + 1))
+    met: int = 0
+
+    @property
+    def of_runs(self) -> int:
+        """How many are of Runs."""
+        return sum(self.passed)
+
+    def past(self, part: int) -> int:
+        """How many of those pass so much of the filter."""
+        return sum(self.passed[part:])
+
+
 class MatchedRevision(NamedTuple):
     """A revision that a filter leaves, with a sentence for each clause that it meets."""
 
@@ -180,8 +204,10 @@ class ChangeRange(Struct, frozen=True):
             yield page
             after = page["nextAfter"]
 
-    def matches(self, reader: Reader, wanted: ChangeFilter) -> Iterator[MatchedRevision]:
-        """The revisions that a filter leaves.
+    def matches(
+        self, reader: Reader, wanted: ChangeFilter, funnel: Funnel | None = None
+    ) -> Iterator[MatchedRevision]:
+        """The revisions that a filter leaves, and in `funnel` how many it left on the way.
 
         None if its condition is about columns that the dataset does not have.
         """
@@ -190,16 +216,20 @@ class ChangeRange(Struct, frozen=True):
         told = {field for field, column in columns if column["name"] in wanted.columns}
         ignored = {field for field, column in columns if column["name"] in wanted.ignore}
         window = self.window.after, self.window.through
+        shown = feed.shown(reader, self.dataset, fields, *window)
         revisions = (
-            revision
-            for revision in feed.shown(reader, self.dataset, fields, *window)
-            if _is_wanted(revision, wanted, told, ignored)
+            (each for each in shown if _passed(each, wanted, told, ignored) == _ALL)
+            if funnel is None
+            else _counted(shown, wanted, told, ignored, funnel)
         )
         if not wanted.when:
             return (MatchedRevision(revision, ()) for revision in revisions)
         try:
             condition = parse_when(wanted.when, [*fields.columns.values()])
         except Invalid:
+            if funnel is not None:
+                # They are counted, though none of them can meet it.
+                deque(revisions, maxlen=0)
             return iter(())
         met = RevisionMatcher(fields, condition).matches(reader, revisions)
         return (
@@ -208,15 +238,32 @@ class ChangeRange(Struct, frozen=True):
         )
 
 
-def _is_wanted(
+def _passed(
     revision: ShownRevision, wanted: ChangeFilter, told: set[str], ignored: set[str]
-) -> bool:
-    """Whether kinds and columns, here by their fields, leave a revision."""
+) -> int:
+    """How much of a filter leaves a revision: of its kinds, and its columns by their fields."""
     if wanted.kinds and revision.kind not in wanted.kinds:
-        return False
+        return 0
     if wanted.columns and told.isdisjoint(revision.changed):
-        return False
-    return not revision.changed or not ignored.issuperset(revision.changed)
+        return 1
+    return 2 if revision.changed and ignored.issuperset(revision.changed) else _ALL
+
+
+def _counted(
+    shown: Iterable[ShownRevision],
+    wanted: ChangeFilter,
+    told: set[str],
+    ignored: set[str],
+    funnel: Funnel,
+) -> Iterator[ShownRevision]:
+    """The revisions that kinds and columns leave, and in `funnel` how many on the way."""
+    for revision in shown:
+        passed = _passed(revision, wanted, told, ignored)
+        funnel.changes += 1
+        if revision.run is not None:
+            funnel.passed[passed] += 1
+        if passed == _ALL:
+            yield revision
 
 
 def narrowed(name: str, wanted: ChangeFilter, matches: int, count: int) -> str:
