@@ -80,7 +80,6 @@ def test_each_value_leads_to_just_the_rows_that_have_it(
 ) -> None:
     page = alice.get(f"{lamps}?{query}&facet={fields(store, lamps)[name]}")
     told = values(page)
-    assert told
     for said, rows, to in told:
         if to is not None:
             assert len(all_keys(alice, to)) == rows, said
@@ -91,9 +90,11 @@ def test_each_value_leads_to_just_the_rows_that_have_it(
     if singles is not None:
         assert all(rows == 1 for said, rows, _ in told if said != "empty")
         told = [("all", int(singles[1]), None), *(each for each in told if each[0] == "empty")]
+    assert told
     whole = len(all_keys(alice, f"{lamps}?{query}"))
     assert sum(rows for _, rows, _ in told) + (int(others[1]) if others else 0) == whole
-    assert hits(page) == f"{whole} of 120 rows"
+    # All rows are counted by the facts of the table.
+    assert hits(page) == (f"{whole} of 120 rows" if query else None)
 
 
 def test_the_most_frequent_values_stand_first_and_the_empty_ones_last(
@@ -141,18 +142,70 @@ def test_the_form_leads_to_the_values_of_the_column_that_is_chosen(
     assert "begin at the table again" in alice.get(f"{lamps}?facet=nothing", 400)
 
 
-def test_values_that_stand_once_each_are_told_in_a_sentence_without_bars(
+def section_of(page: str) -> str:
+    """The part of a page that has the values."""
+    return page[page.index('<section class="facets"') :].partition("</section>")[0]
+
+
+def text_of(markup: str) -> str:
+    return " ".join(re.sub("<[^>]*>", "", markup).split())
+
+
+def test_many_values_that_stand_once_each_are_told_in_a_sentence_beside_a_field_that_finds_one(
     alice: Visitor, store: Store, lamps: str
 ) -> None:
-    page = alice.get(f"{lamps}?facet={fields(store, lamps)['sku']}")
-    section = page[page.index('<section class="facets"') :].partition("</section>")[0]
-    told = " ".join(re.sub("<[^>]*>", "", section).split())
-    assert "Each of the 120 values stands once; the first of them: K000 K001 K002" in told
+    sku = fields(store, lamps)["sku"]
+    section = section_of(alice.get(f"{lamps}?sort=rowKey&where=price+%3E+-99&facet={sku}"))
+    assert "values stands once. Find a value" in text_of(section)
+    assert values(section) == []
     assert "<svg" not in section
-    assert "other values" not in told
+    assert "other values" not in section
+    # The field adds a clause to those of the address, and the values that are left are told.
+    sent = [
+        (name, unescape(given))
+        for name, given in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', section)
+    ]
+    assert ("where", "price > -99") in sent
+    page = alice.get(f"{lamps}?{urlencode([*sent, ('value', 'k01')])}", follow_redirects=True)
+    told = [said for said, _, _ in values(page)]
+    assert told
+    assert all(said.startswith("K01") for said in told)
+    assert "SKU contains k01" in text_of(page) or "sku contains k01" in text_of(page)
 
 
-def test_rows_that_are_gone_are_named_apart_from_those_that_the_table_counts(
+def test_values_that_are_all_told_are_a_list_without_a_field_though_each_stands_once(
+    alice: Visitor, store: Store, lamps: str
+) -> None:
+    sku = fields(store, lamps)["sku"]
+    section = section_of(alice.get(f"{lamps}?where=sku+starts+with+K00&facet={sku}"))
+    assert "Each of the 10 values stands once. K000 K001 K002" in text_of(section)
+    assert "Find a value" not in section
+
+
+def test_numbers_that_stand_once_each_are_told_in_fewer_ranges_than_there_are_numbers(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    prices = [6.2, 8.5, 33, 34.9, 49]
+    items: list[Mapping[str, Scalar]] = [{"sku": str(each), "price": each} for each in prices]
+    made.take(store, dataset, items, owner=alice.owner)
+    path = path_of(dataset)
+    price = fields(store, path)["price"]
+    told = values(alice.get(f"{path}?facet={price}"))
+    assert [(said, rows) for said, rows, _ in told] == [
+        ("0 to below 10", 2),
+        ("10 to below 20", 0),
+        ("20 to below 30", 0),
+        ("30 to below 40", 2),
+        ("40 to below 50", 1),
+    ]
+    few = values(alice.get(f"{path}?where=price+%3E+30&facet={price}"))
+    assert [said for said, _, _ in few] == ["33", "34.9", "49"]
+    made.take(store, dataset, [*items, {"sku": "twice", "price": 33}], owner=alice.owner)
+    assert next(said for said, _, _ in values(alice.get(f"{path}?facet={price}"))) == "33"
+
+
+def test_rows_are_counted_once_beside_the_values_and_those_that_are_gone_apart(
     alice: Visitor, store: Store
 ) -> None:
     dataset = made.make_dataset(store, alice.owner)
@@ -160,9 +213,12 @@ def test_rows_that_are_gone_are_named_apart_from_those_that_the_table_counts(
     for seen in (items, items[:4], items[:4], items[:4]):
         made.take(store, dataset, seen, owner=alice.owner)
     path = path_of(dataset)
-    page = alice.get(f"{path}?facet={fields(store, path)['stock']}")
-    section = page[page.index('<section class="facets"') :].partition("</section>")[0]
-    assert "4 rows, 1 gone" in re.sub("<[^>]*>", "", section)
+    stock = fields(store, path)["stock"]
+    page = text_of(alice.get(f"{path}?facet={stock}"))
+    assert page.count("4 rows, 1 gone") == 1
+    assert "5 rows" not in page
+    narrowed = alice.get(f"{path}?where=sku+%3D+K4&where=stock+%3D+true&facet={stock}")
+    assert hits(narrowed) == "1 of 5 rows, 1 of them gone"
 
 
 def test_as_json_it_has_the_same(alice: Visitor, store: Store, lamps: str) -> None:

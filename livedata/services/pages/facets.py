@@ -30,6 +30,8 @@ MOST: Final = 20
 """So many values of a column are told, the most frequent ones."""
 RANGES: Final = 10
 """Numbers and dates of more values are told in at most so many ranges."""
+FEW: Final = 3
+"""So few numbers are told one by one, though each stands once."""
 _EXACT: Final = Context(prec=60)
 """No number that a clause can say has more digits."""
 _DIGITS: Final = (1, 2, 5)
@@ -104,14 +106,21 @@ def facets(
 def _told(column: Column, counter: Counter[Comparable], empty: int, hits: Hits) -> Facets:
     nothing = [Facet([write_clause(column["name"], "is empty", "")], empty)] if empty else []
     edges = _EDGES.get(column["type"])
-    if edges is not None and len(counter) > RANGES:
-        ranges = list(_ranges(column["name"], edges(counter), counter))
+    if edges is not None and _are_many(column, counter):
+        most = min(RANGES, len(counter))
+        ranges = list(_ranges(column["name"], edges(counter, most), counter))
         return Facets(column, [*ranges, *nothing], hits)
     # Of those that are as frequent the first in their order, so that a page says the same again.
-    most = nsmallest(MOST, counter.items(), key=lambda each: (-each[1], each[0]))
-    shown = [_value(column, value, rows) for value, rows in most]
+    frequent = nsmallest(MOST, counter.items(), key=lambda each: (-each[1], each[0]))
+    shown = [_value(column, value, rows) for value, rows in frequent]
     rest = counter.total() - sum(facet.rows for facet in shown)
     return Facets(column, [*shown, *nothing], hits, len(counter) - len(shown), rest)
+
+
+def _are_many(column: Column, counter: Counter[Comparable]) -> bool:
+    """Whether ranges say more than values: of numbers that stand once each a list says nothing."""
+    stand_once = column["type"] == "number" and len(counter) == counter.total() > FEW
+    return stand_once or len(counter) > RANGES
 
 
 def _value(column: Column, value: Comparable, rows: int) -> Facet:
@@ -148,7 +157,7 @@ def _ranges(
             yield Facet(clauses, counts[number], low=begin, high=end)
 
 
-def _number_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
+def _number_edges(counter: Counter[Comparable], most: int) -> list[tuple[Comparable, str]]:
     """Where ranges of numbers begin, and how that is written; the last one is above all of them."""
     low, high = cast("Decimal", min(counter)), cast("Decimal", max(counter))
     first = _EXACT.subtract(high, low).adjusted() - 1
@@ -156,7 +165,7 @@ def _number_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
         begin, end = (
             _EXACT.divide(each, step).to_integral_value(ROUND_FLOOR) for each in (low, high)
         )
-        if end - begin < RANGES:
+        if end - begin < most:
             break
     edges = [_EXACT.multiply(begin + number, step) for number in range(int(end - begin) + 2)]
     return [(edge, _number(edge)) for edge in edges]
@@ -167,19 +176,19 @@ def _number(edge: Decimal) -> str:
     return plain if len(plain) <= _PLAIN else str(edge.normalize(_EXACT))
 
 
-def _date_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
+def _date_edges(counter: Counter[Comparable], most: int) -> list[tuple[Comparable, str]]:
     """The same of days, months or years; above the last year there is no edge."""
     low, high = (_day(cast("int", each)) for each in (min(counter), max(counter)))
     # The first day of all is a Monday, as weeks begin.
     begin, end = ((each - date.min).days for each in (low, high))
-    days = next((step for step in _DAYS if _ends(begin, end, step)), None)
+    days = next((step for step in _DAYS if _ends(begin, end, step, most)), None)
     if days is not None:
         places = [days * number for number in range(begin // days, end // days + 2)]
         last = (date.max - date.min).days
         edges = [date.min + timedelta(days=each) for each in places if each <= last]
     else:
         first, last = (each.year * 12 + each.month - 1 for each in (low, high))
-        step = next(step for step in _MONTHS if _ends(first, last, step))
+        step = next(step for step in _MONTHS if _ends(first, last, step, most))
         months = [step * number for number in range(first // step, last // step + 2)]
         edges = [
             date(max(1, each // 12), each % 12 + 1, 1)
@@ -189,15 +198,15 @@ def _date_edges(counter: Counter[Comparable]) -> list[tuple[Comparable, str]]:
     return [(microseconds(datetime.combine(edge, time(), UTC)), edge.isoformat()) for edge in edges]
 
 
-def _ends(first: int, last: int, step: int) -> bool:
-    """Whether so few steps have both."""
-    return last // step - first // step < RANGES
+def _ends(first: int, last: int, step: int, most: int) -> bool:
+    """Whether at most so many steps have both."""
+    return last // step - first // step < most
 
 
 def _day(instant: int) -> date:
     return (_EPOCH + timedelta(microseconds=instant)).date()
 
 
-_Edges: TypeAlias = Callable[["Counter[Comparable]"], list[tuple[Comparable, str]]]
+_Edges: TypeAlias = Callable[["Counter[Comparable]", int], list[tuple[Comparable, str]]]
 _EDGES: Final[Mapping[ColumnType, _Edges]] = {"number": _number_edges, "date": _date_edges}
 """Where ranges of the values of a type begin; the values of others are told one by one."""
