@@ -195,4 +195,4 @@ def test_the_rows_of_a_table_of_many_columns_are_low(
                 "Math.max(...[...document.querySelectorAll('.wide tbody td > :is(bdi, a)')]"
                 ".map(each => each.offsetHeight / parseFloat(getComputedStyle(each).lineHeight)))"
             )
-            assert 0 < highest < 2.5
+            assert 0 < highest < 1.5

@@ -266,9 +266,9 @@ def test_the_view_leads_to_a_share_and_to_a_notice_of_just_it(
     tell = "&".join(f"when={clause}" for clause in clauses)
     assert f'<a href="{shop}/shares?{share}">Share this view</a>' in page
     assert f'<a href="/notices?dataset={dataset}&{tell}">Be told of this view</a>' in page
-    assert "both without Text" not in page
+    assert "both without Find" not in page
     chosen = unescape(alice.get(f"{shop}?column={column['price']}&search=lamp"))
     columns = "columns=sku&columns=title&columns=price"
     assert f'<a href="{shop}/shares?{columns}">' in chosen
     assert f'<a href="/notices?dataset={dataset}&{columns}">' in chosen
-    assert "both without Text, Status and Only" in chosen
+    assert "both without Find, Status and Only" in chosen

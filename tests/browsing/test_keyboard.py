@@ -193,7 +193,7 @@ def narrow_and_scroll(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     chosen = page.get_by_label("Status").input_value()
-    go(page, "Show")
+    go(page, "Search the rows")
     page.wait_for_url(f"**status={chosen}**")
     expect(page.get_by_label("Status")).to_have_value(chosen)
     to(page, "Rows")
