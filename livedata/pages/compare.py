@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
@@ -173,15 +174,23 @@ def _days(zone: str) -> list[OfferedMoment]:
     """The last days, of which each ends a moment."""
     today = day_of(ids.now(), zone)
     days = [today - timedelta(days=back) for back in range(1, _DAYS + 1)]
-    names = [f"{day:%a} {day.day} {day:%b}" for day in days]
+    names = list(map(_day_called, days))
     names[0] = f"yesterday, {names[0]}"
     return [OfferedMoment(*each) for each in zip(map(str, days), names, strict=True)]
+
+
+def _day_called(day: date) -> str:
+    return f"{day:%a} {day.day} {day:%b}"
 
 
 def _strange(when: str) -> str:
     """What a moment is called that is none of those that are offered."""
     if when.isascii() and when.isdigit():
         return f"change {when[:_SHOWN]}"
+    with suppress(ValueError):
+        day = date.fromisoformat(when)
+        # Those that are offered are near: of others the year is to be told.
+        return f"{_day_called(day)} {day.year}"
     try:
         ids.raw_id(when)
     except ValueError:

@@ -108,7 +108,7 @@ def test_the_address_to_keep_means_the_same_after_more_changes(
     alice: Visitor, store: Store, shop: DatasetId
 ) -> None:
     page = alice.get(f"{compare_of(shop)}?from=2")
-    match = re.search(r'<a href="([^"]+)">the same two moments, to keep', page)
+    match = re.search(r'<a href="([^"]+)">Permanent link', page)
     assert match is not None
     made.take(store, shop, [MUG], owner=alice.owner)
     assert rows_of(alice.get(unescape(match[1]))) == rows_of(page) == SECOND
@@ -168,6 +168,9 @@ def test_a_moment_that_is_not_offered_stands_in_the_select_too(
     page = alice.get(f"{compare_of(shop)}?from=2&to=2026-01-31T08:00:00Z", 422)
     assert '<option value="2" selected>change 2</option>' in page
     assert '<option value="2026-01-31T08:00:00Z" selected>' in page
+    old = alice.get(f"{compare_of(shop)}?from=2026-01-31")
+    assert '<option value="2026-01-31" selected>Sat 31 Jan 2026</option>' in old
+    assert "the end of <bdi>Sat 31 Jan 2026</bdi>" in old
 
 
 def test_many_rows_are_paged_and_as_json_each_is_there_once(alice: Visitor, store: Store) -> None:
