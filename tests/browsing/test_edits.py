@@ -284,7 +284,7 @@ def test_the_box_in_the_header_chooses_all_rows_that_are_shown(
             with looking(browser, base, store) as visit:
                 page = visit.open(f"{path_of(dataset)}?edit=rows")
                 every = page.get_by_label("Choose all shown")
-                expect(page.get_by_role("button", name="Edit the chosen rows")).to_be_disabled()
+                expect(page.get_by_role("button", name="Edit the ticked rows")).to_be_disabled()
                 page.get_by_label("Choose Lamp").check()
                 expect(every).to_be_checked(indeterminate=True)
                 expect(page.get_by_role("button", name="Edit 1 row")).to_be_visible()

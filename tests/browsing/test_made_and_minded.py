@@ -78,7 +78,7 @@ def test_ten_rows_are_edited_at_once_and_what_is_new_in_twelve_tables_is_one_cli
             shown = person.read()
             assert [number for number in range(12) if f"shop {number}" not in shown] == []
             person.open(f"/datasets/{format_uuid(tables[0])}")
-            edit_ten(person, "Edit 10 rows" if scripts else "Edit the chosen rows")
+            edit_ten(person, "Edit 10 rows" if scripts else "Edit the ticked rows")
         columns = queries.dataset(store, "local", tables[0])["columns"]
         note = next(column["id"] for column in columns if column["name"] == "note")
         changed = queries.rows(store, "local", tables[0], 100)[0]

@@ -149,7 +149,8 @@ def compare(
     # What is left in `rows` was not seen; a row that is missing already has no new revision.
     unseen = [row for row in rows.values() if row.presence == "present"]
     lost = unseen if gone is None else [row for row in unseen if row.key in gone]
-    revisions.extend(_missing(row, width) for row in lost)
+    # In the order in which they came: a database has none, and pages go through them in parts.
+    revisions.extend(_missing(row, width) for row in sorted(lost, key=lambda row: row.id))
     standing = [] if gone is None else [row for row in unseen if row.key not in gone]
     return Changes(revisions, unchanged, standing)
 
