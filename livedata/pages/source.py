@@ -6,17 +6,20 @@ and its preview says what a Run of it would change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from flask import g, redirect, request
+from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.formats.source_toml import write_declaration
 from livedata.messages.list_doubts import known_records
 from livedata.model import ids
+from livedata.model.dataset import Column
+from livedata.model.diagnosis.recorded_run import PageFact
 from livedata.model.errors import (
     ChangedMeanwhile,
     Conflict,
@@ -25,7 +28,7 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
-from livedata.model.ids import DatasetId, LookId
+from livedata.model.ids import DatasetId, LookId, OwnerName, RunId
 from livedata.model.recipe import Kind, Read, run_kind
 from livedata.model.requests import CreateDataset
 from livedata.model.research.declaration import PlanFile
@@ -42,7 +45,12 @@ from livedata.services.kinds import choice as kinds
 from livedata.services.looks import USABLE, proposed_source
 from livedata.services.pages.row_edits import as_sent
 from livedata.services.research import declaring
+from livedata.store import runs as run_store
+from livedata.store.database.store import Database
 from livedata.store.looks import StoredLook
+
+LOOKED_BACK: Final = 20
+"""Among so many Runs one is looked for that has read a page by the source as it is."""
 
 
 def revise(dataset: str) -> Response:
@@ -114,7 +122,7 @@ def preview(dataset: str, refused: RefusedForm | None = None, status: int = 200)
     changes = None if tried is None else _changes(tried)
     declared = queries.source(db, owner, raw)
     # What was tried says what it reads by itself.
-    reading = _reading(declared["source"]) if tried is None else None
+    reading = _reading(db, owner, raw, shown["columns"]) if tried is None else None
     return page(
         "preview.html",
         data=lambda: {"data": _as_json(look), "changes": changes},
@@ -161,12 +169,52 @@ def _source(
         return ""
 
 
-def _reading(source: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a source of selectors reads, and where; None of any other."""
+class ReadField(Struct, frozen=True):
+    """What reads a column, and in how many items its selector matched when a Run read it last."""
+
+    label: str
+    place: str
+    matched: int
+    is_whole: bool
+
+
+def _reading(
+    db: Database, owner: OwnerName, dataset: DatasetId, columns: Sequence[Column]
+) -> dict[str, Any] | None:
+    """What a source of selectors reads, and how much of it was found; None of any other.
+
+    What finds least comes first.
+    """
+    source = queries.source(db, owner, dataset)["source"]
     if kinds.of_source(source).to_revise(source) is not None:
         return None
-    fields = [(each["name"], Read(**each["read"]).place) for each in source["fields"]]
-    return {"url": source["url"], "rows": source["itemSelector"], "fields": fields}
+    run, pages = _last_read(db, owner, dataset)
+    named = {column["name"]: column["label"] for column in columns}
+    count = sum(page["items"] for page in pages)
+    fields = []
+    for place, each in enumerate(source["fields"]):
+        matched = sum(page["matches"][place] for page in pages)
+        where = Read(**each["read"]).place
+        is_whole = bool(count) and matched == count
+        fields.append(ReadField(named.get(each["name"], each["name"]), where, matched, is_whole))
+    fields.sort(key=lambda each: each.matched)
+    counts = {"run": run, "items": count, "pages": len(pages)}
+    return {"url": source["url"], "rows": source["itemSelector"], "fields": fields, **counts}
+
+
+def _last_read(
+    db: Database, owner: OwnerName, dataset: DatasetId
+) -> tuple[str | None, Sequence[PageFact]]:
+    """The last Run that has read a page by the newest recipe, and its pages; None if none has."""
+    version = queries.recipe_version(db, owner, dataset)
+    for run in queries.runs(db, owner, dataset, LOOKED_BACK):
+        raw = RunId(ids.raw_id(run["id"]))
+        with db.reading() as reader:
+            is_by_it = run_store.recipe_version(reader, raw) == version
+            pages = run_store.facts(reader, raw)[1].get("pages", []) if is_by_it else []
+        if pages:
+            return run["id"], pages
+    return None, []
 
 
 def _progress(look: StoredLook | None) -> dict[str, Any]:

@@ -118,7 +118,9 @@ def test_before_anything_is_tried_it_says_what_is_read_now_and_folds_the_form(
 ) -> None:
     raw = alice.get(lamps.preview)
     shown = text_of(raw)
-    for told in ("What is read now", f"Address{made.URL}", "Each rowli", "sku.sku"):
+    read = f"What is read now {made.URL}, each row from li: 40 items on 1 page in the last Run"
+    # What finds least stands first.
+    for told in (read, "price.price32 of 40 sku.sku40 of 40"):
         assert told in shown, shown
     form = raw.partition("Try another source that you type</summary>")[2].partition("</details>")[0]
     assert 'itemSelector = "li"' in form.replace("&#34;", '"')

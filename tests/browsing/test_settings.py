@@ -406,8 +406,8 @@ def test_the_address_that_runs_read_stands_there_with_a_way_to_another_source(
 ) -> None:
     told = browser.page.partition('<h2 id="source">')[2].partition("</p>")[0]
     said = " ".join(re.sub("<[^>]*>", "", told).split())
-    assert said == f"Source Reads {made.URL} Preview another source"
-    (to,) = re.findall(r'href="([^"]*)">Preview another source', told)
+    assert said == f"Source Reads {made.URL} · Mend or change the source"
+    (to,) = re.findall(r'href="([^"]*)">Mend or change the source', told)
     assert to == f"{path_of(dataset)}/preview"
     alice.get(to)
 
