@@ -47,9 +47,7 @@ def test_a_run_in_progress_says_how_it_gets_on(alice: Visitor, store: Store) -> 
     attempts.heartbeat(store, attempt, Progress(3, 60))
     page = alice.get(path)
     assert "<b>Running</b>: 3 pages with 60 items so far." in page
-    assert re.search(
-        r"<li>running since <time [^>]+>just now</time></li>\n<li>under 0\.1 s</li>", page
-    )
+    assert re.search(r"<li>running for (?:under 0\.1|[\d.]+) s</li>", page)
     assert BUTTON in page
     shown = alice.as_json(path)["progress"]
     assert (shown["waits"], shown["cancelling"]) == (None, False)

@@ -113,14 +113,17 @@ def test_a_table_is_filtered_and_searched_by_keyboard(
         expect(page.get_by_role("heading", name="makers")).to_be_visible()
 
 
-def test_on_a_phone_the_field_of_the_search_is_as_wide_as_the_page_below_its_label(
+def test_on_a_phone_the_field_of_the_search_and_its_button_fill_a_line_below_their_label(
     browser: Browser, server: Serving, store: Store
 ) -> None:
     with looking(browser, base_of(server), store, viewport=PHONE) as visit:
         page = visit.open("/search")
         label = page.locator(".find label").bounding_box()
         field = page.locator(".find input").bounding_box()
+        button = page.locator(".find button").bounding_box()
         assert label is not None
         assert field is not None
+        assert button is not None
         assert field["y"] - label["y"] > field["height"] / 3
-        assert field["width"] > 0.9 * (PHONE["width"] - 24)
+        assert abs(field["y"] - button["y"]) < field["height"] / 3
+        assert button["x"] + button["width"] - field["x"] > 0.9 * (PHONE["width"] - 24)

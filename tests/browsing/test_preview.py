@@ -106,7 +106,7 @@ def test_what_it_would_change_is_shown_by_row_with_the_selectors(
         "1 new, 1 changed, 1 gone; 37 as before.",
         "itemSelectorlili.lamp",
         "Not found on it: stock",
-        "1 row goes",
+        "Yes, remove 1 row",
         'itemSelector = "li.lamp"',
     ):
         assert told in shown, shown
