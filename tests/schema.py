@@ -125,16 +125,16 @@ def _said(column: Column[Any]) -> Said:
 
 
 def _shape(shape: JsonColumn[Any]) -> str:
-    # The module by which its class names it.
+    # The module by which its class names it; of two that have it always the same one.
     modules = {
-        value
+        value.__name__: value
         for record in RECORDS
         for value in vars(sys.modules[record.__module__]).values()
         if isinstance(value, ModuleType)
     }
     return next(
         f"{module.__name__}:{name}"
-        for module in modules
+        for _, module in sorted(modules.items())
         for name, value in vars(module).items()
         if value is shape
     )

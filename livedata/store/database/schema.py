@@ -90,7 +90,7 @@ TABLES = (
             "checks": "livedata.store.database.codec:CHECKS",
             "stop": "livedata.store.database.codec:STOP",
             "facts": "livedata.store.database.codec:FACTS",
-            "problem": "livedata.store.notices:PROBLEM",
+            "problem": "livedata.store.database.codec:PROBLEM",
         },
         compressed=("facts",),
         versions={"recipe_version": "recipes"},
@@ -289,8 +289,8 @@ TABLES = (
         name="notices",
         key="id",
         json={
-            "kinds": "livedata.store.notices:NAMES",
-            "datasets": "livedata.store.notices:NAMES",
+            "kinds": "livedata.store.database.codec:NAMES",
+            "datasets": "livedata.store.database.codec:NAMES",
             "change_filter": "livedata.store.notices:CHANGE_FILTER",
         },
         moments=("created_at", "ended_at", "digest_at"),
@@ -300,7 +300,10 @@ TABLES = (
     DescribedTable(
         name="outbox",
         key="id",
-        json={"data": "livedata.store.notices:TOLD", "problem": "livedata.store.notices:PROBLEM"},
+        json={
+            "data": "livedata.store.database.codec:TOLD",
+            "problem": "livedata.store.database.codec:PROBLEM",
+        },
         moments=("created_at", "ended_at"),
         unique=("notice_id,dataset_id,sequence",),
     ),
@@ -308,7 +311,10 @@ TABLES = (
     DescribedTable(
         name="shares",
         key="id",
-        json={"columns": "livedata.store.notices:NAMES", "clauses": "livedata.store.notices:NAMES"},
+        json={
+            "columns": "livedata.store.database.codec:NAMES",
+            "clauses": "livedata.store.database.codec:NAMES",
+        },
         moments=("created_at", "revoked_at"),
         unique=("token_hash",),
     ),
