@@ -145,7 +145,7 @@ _SHARE: Table = {
         "livedata.cli.addresses:list_shares",
     ),
     "revoke": (
-        "End the address of a table at once, named by its id or the beginning or end of it.",
+        "End an address of a table at once.",
         "livedata.cli.addresses:revoke_share",
     ),
 }
