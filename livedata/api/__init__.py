@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from urllib.parse import quote
 
 from flask import Flask, Response, current_app, g, request
+from typing_extensions import override
 from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Rule
 
 from livedata.api import feeds, openapi, tables
 from livedata.api.auth import KeyUsageRecorder, balance_of, meet, without_secrets
@@ -49,6 +52,7 @@ def create_app(
     """
     app = Flask("livedata", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app.url_rule_class = _Route
     # Merging would answer /v1//datasets with a redirect; a path that is not listed is a 404.
     app.url_map.merge_slashes = False
     app.extensions["livedata"] = AppContext(
@@ -67,6 +71,18 @@ def create_app(
     app.before_request(_begin)
     app.after_request(_finish)
     return app
+
+
+class _Route(Rule):
+    """A rule that compiles what makes addresses of it when one is asked for.
+
+    Nothing here asks: for 80 rules that is a twelfth of a server's start.
+    """
+
+    @override
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compiled = super()._compile_builder
+        return lambda *parts, **values: compiled(append_unknown)(*parts, **values)
 
 
 def close_app(app: Flask) -> None:

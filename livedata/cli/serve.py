@@ -231,7 +231,7 @@ def _opened(settings: Settings, metrics: Address | None, *, json_log: bool) -> I
     """The store, brought up to date, and its metrics at an address, if one is given."""
     with closing(Store(settings.database_url)) as store:
         store.ensure()
-        with serving_metrics(store, metrics) as served:
+        with serving_metrics(store, metrics) if metrics else nullcontext() as served:
             if served is not None:
                 host, port = served
                 named = f"[{host}]" if ":" in host else host

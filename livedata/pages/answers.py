@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from flask import Response, g, render_template, request
@@ -24,7 +24,9 @@ from livedata.model.ids import DatasetId, raw_id
 from livedata.pages.markup import filters
 from livedata.pages.paging import address
 from livedata.pages.visits import YEAR, Forged, Misdirected, context, form_token, remember
-from livedata.services.whats_new import Trouble, trouble_of
+
+if TYPE_CHECKING:
+    from livedata.services.whats_new import Trouble
 
 
 class NoSuchPage(NotFound):
@@ -85,6 +87,9 @@ def page(
 
 def _trouble_before(dataset: str) -> Trouble | None:
     """The last Run of a dataset that is over, if it was not accepted."""
+    # A server starts without it: a twentieth of the imports of `serve` is for this alone.
+    from livedata.services.whats_new import trouble_of
+
     db = g.get("db")
     return None if db is None else trouble_of(db, g.caller.owner, DatasetId(raw_id(dataset)))
 

@@ -20,14 +20,11 @@ ENDS = ("succeeded", "failed", "blocked", "held")
 
 
 @contextmanager
-def serving_metrics(db: Database, address: Address | None) -> Iterator[Address | None]:
-    """Answer at an address while the block is open; where that is. Without one there is nothing.
+def serving_metrics(db: Database, address: Address) -> Iterator[Address]:
+    """Answer at an address while the block is open; where that is.
 
     Raises LivedataError if the library is missing, or the address cannot be had.
     """
-    if address is None:
-        yield None
-        return
     client = _client()
     registry = client.CollectorRegistry()
     registry.register(MetricsCollector(client, db))

@@ -31,9 +31,8 @@ MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 
 
-def asked(address: tuple[str, int] | None) -> dict[str, float]:
+def asked(address: tuple[str, int]) -> dict[str, float]:
     """Sample -> its value, as the address gives them."""
-    assert address is not None
     with urlopen(f"http://127.0.0.1:{address[1]}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()
     samples = (line.rpartition(" ") for line in lines if not line.startswith("#"))
