@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
 from threading import Event
 from typing import Any, Final
 
@@ -27,51 +26,57 @@ from livedata.model.errors import (
     NotFound,
 )
 from livedata.model.ids import MessageId, Micros, NoticeId
-from livedata.model.row import RevisionKind
 from livedata.pages.answers import page, sentences
-from livedata.pages.notice_form import NoticeForm, agreed, column_labels, known_columns, whole
+from livedata.pages.notice_form import (
+    BECAME,
+    MAIL,
+    OF_COLUMNS,
+    OPERATORS,
+    NoticeForm,
+    find_notice,
+    known_columns,
+    shown_notices,
+    target_of,
+    whole,
+)
 from livedata.pages.settings import COMMON
+from livedata.pages.trials import tried_lately
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.cloud_events import trial_event
-from livedata.services.notices.subscriptions import Listing, as_json
+from livedata.services.notices.subscriptions import as_json
 from livedata.services.pages import sessions
-from livedata.store.database.store import Database
-from livedata.store.notices import Notice, NoticeState, Subscription
+from livedata.store.notices import Notice, Subscription
 from livedata.worker.delivery import courier
 
 LAST: Final = 50
 """So many messages of a notice are listed."""
 CHANNELS: Final = {
     "webhook": ("Webhook", "a signed POST to an address of yours"),
-    "apprise": (
-        "Mail or chat",
-        "an address of Apprise, such as mailto://user:password@example.org",
-    ),
+    MAIL: ("Mail", "by a server that sends for you"),
+    "apprise": ("Chat or another service", "an address of Apprise, such as slack://TOKENS"),
 }
 """What is added here; a command is added at a shell alone, since it runs on the server."""
 MEANT: Final = {
-    "changes": "an accepted Run changed something",
-    "failing": "Runs in a row were not accepted, or one is held; once until recovery",
-    "recovered": "the first accepted Run after that",
-    "silent": "no Run was accepted for a while; once until recovery",
-    "odd": "a Run was accepted, but looks odd",
+    "changes": ("Changes", "rows are new, changed, gone or back after a Run"),
+    "failing": ("Failing Runs", "Runs in a row were not accepted, or one is held; once"),
+    "recovered": ("Recovery", "the first accepted Run after that"),
+    "silent": ("No news", "no Run was accepted for a while; once until one is"),
+    "odd": ("Looks unusual", "a Run was accepted, but what it read looks unusual"),
 }
-"""When each kind is told."""
-BECAME: Final[Mapping[RevisionKind, str]] = {
-    "baseline": "were imported",
-    "created": "are new",
-    "updated": "changed",
-    "missing": "are gone",
-    "returned": "are back",
-}
-"""What became of the rows that a notice tells of, by the kind of their changes."""
+"""What each kind is called, and when it is told."""
+_BEGINS: Final = frozenset({*NoticeForm.__struct_fields__, "dataset", "kind", "add"})
+"""What an address says that begins the form."""
 _CHOICES: Final[dict[str, Any]] = {
     "meant": MEANT,
     "revision_kinds": REVISION_WORDS,
     "common": COMMON,
+    "operators": OPERATORS,
+    "of_columns": OF_COLUMNS,
+    "channels": CHANNELS,
+    "became": BECAME,
 }
 """What the form of a notice offers."""
 SAID: Final = {
@@ -83,6 +88,10 @@ SAID: Final = {
 }
 """What is told of what was done."""
 _FIELDS: Final = {"webhook": "target", "apprise": "target"}
+_NOT_YET: Final = frozenset({"name", "target", "channel", "mail_to", "mail_server"})
+"""What need not be right of a form whose changes are only tried."""
+SECRET: Final = ("target", "mail_password")
+"""What is never repeated of a form."""
 _NEVER_REPEATED: Final = (
     "The address is not repeated here, since it may hold a password: type it again."
 )
@@ -94,11 +103,18 @@ _OF_OPERATOR: Final = (
 
 @at_one_moment
 def show(
-    form: NoticeForm | None = None, refused: RefusedForm | None = None, status: int = 200
+    form: NoticeForm | None = None,
+    refused: RefusedForm | None = None,
+    status: int = 200,
+    wish: Notice | None = None,
 ) -> Response:
-    """The notices of an owner, and a form that adds one; with what is wrong if it was refused."""
+    """The notices of an owner, or a form that adds one; with what is wrong if it was refused.
+
+    With what a `wish` would have told, if that is asked for.
+    """
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
+    is_begun = form is not None or not _BEGINS.isdisjoint(request.args.keys())
     if form is None:
         form = NoticeForm.of(request.args)
         # Of all datasets would be another wish than of one that is not there.
@@ -115,17 +131,16 @@ def show(
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
         form=form,
-        begun=bool({*NoticeForm.__struct_fields__, "dataset", "kind"} & request.args.keys()),
+        is_begun=is_begun,
         refused=refused,
-        channels=CHANNELS,
         known_columns=known_columns(form, listing.datasets),
         **_CHOICES,
-        became=BECAME,
         zone=zone,
         by_apprise=owner == OPERATOR,
         not_yours=_OF_OPERATOR,
         request_id=sessions.make_token(),
         about=Subject(owner),
+        **(tried_lately(wish, zone) if wish else {}),
     )
 
 
@@ -134,44 +149,16 @@ def _is_well(shown: Mapping[str, object]) -> bool:
     return not shown["problem"]
 
 
-def shown_notices(notices: Sequence[Notice], listing: Listing) -> list[dict[str, object]]:
-    """Notices as pages show them, with what the columns are called that they name."""
-    narrowed = {
-        notice.id: [*(listing.datasets if notice.datasets is None else notice.datasets)]
-        for notice in notices
-        if notice.change_filter and (notice.change_filter.columns or notice.change_filter.ignore)
-    }
-    labels = column_labels(chain.from_iterable(narrowed.values()))
-    # One that is called otherwise in another dataset is called by its name.
-    told = {
-        notice: agreed(chain.from_iterable(labels.get(key, ()) for key in of))
-        for notice, of in narrowed.items()
-    }
-    return [{**_shown(each, listing), "labels": told.get(each.id, {})} for each in notices]
-
-
-def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
-    """A notice as JSON has it, and how its messages fare."""
-    state = listing.states.get(notice.id, NoticeState())
-    # Of what a person has turned off nothing is wrong any more.
-    is_told = notice.ended_at is None or state.is_unwanted
-    return {
-        **as_json(notice, listing.datasets),
-        "id": ids.format_uuid(notice.id),
-        "waiting": state.waiting,
-        "sentAt": ids.format_optional_timestamp(state.sent_at),
-        "problem": sentence(state.problem) if state.problem and is_told else None,
-        "isUnwanted": state.is_unwanted,
-        "tries": state.tries,
-        "nextTryAt": ids.format_optional_timestamp(state.due_at),
-        "since": ids.format_optional_timestamp(state.since),
-    }
-
-
 def add() -> Response:
     """Add the notice of a form; the secret of a webhook is shown in this answer alone."""
     form, owner, store = NoticeForm.of(request.form), g.caller.owner, context().store
-    wish, wrong = form.wish(request.form.get("target", "").strip())
+    if request.form.get("act") == "fields":
+        return _shown_again(form)
+    target, amiss = target_of(request.form)
+    wish, wrong = form.wish(target)
+    if request.form.get("act") == "try":
+        return _try(wish, wrong, form)
+    wrong += amiss
     # With its name: who goes back and types another one makes another notice.
     secret = sessions.secret_of(g.visit, request_id_of(request.form), wish.name)
     wrong += _refusals(wish)
@@ -190,6 +177,25 @@ def add() -> Response:
     if notice.secret is None:
         return redirect(f"/notices/{ids.format_uuid(notice.id)}?done=added", 303)
     return show_one(ids.format_uuid(notice.id), NoticeAnswer(secret=notice.secret))
+
+
+def _try(wish: Subscription, wrong: Sequence[Detail], form: NoticeForm) -> Response:
+    """The form again with what it would have told; nobody is told, and nothing is saved."""
+    known = subscriptions.dataset_names(context().store, g.caller.owner)
+    wrong = _of_changes([*wrong, *_gone(wish, known), *_unfit(wish)])
+    return show(form, _refused(wrong), 422) if wrong else _shown_again(form, _as_notice(wish))
+
+
+def _of_changes(wrong: Sequence[Detail]) -> list[Detail]:
+    """What is wrong with the changes of a wish, whatever its name is and whom it tells."""
+    return [each for each in wrong if each.path not in _NOT_YET]
+
+
+def _as_notice(wish: Subscription) -> Notice:
+    """A wish as it would be kept."""
+    named = {name: getattr(wish, name) for name in Subscription.__struct_fields__}
+    new = NoticeId(ids.new_id())
+    return Notice(**named, id=new, owner=g.caller.owner, secret=None, created_at=ids.now())
 
 
 def _refusals(wish: Subscription) -> list[Detail]:
@@ -227,23 +233,37 @@ def _unfit(wish: Subscription) -> Sequence[Detail]:
 
 
 def _refused(wrong: Sequence[Detail]) -> RefusedForm:
+    return RefusedForm("notice", {}, _why(WRONG), {**_unrepeated(), **_by_field(wrong)})
+
+
+def _unrepeated() -> dict[str, str]:
+    """What is said beside each field that comes back empty."""
     # Whoever looks over a shoulder, or at the source of the page, learns no password of it.
-    by_field = {"target": _NEVER_REPEATED} if request.form.get("target") else {}
-    return RefusedForm("notice", {}, _why(WRONG), {**by_field, **_by_field(wrong)})
+    return {name: _NEVER_REPEATED for name in SECRET if request.form.get(name)}
+
+
+def _shown_again(form: NoticeForm, wish: Notice | None = None) -> Response:
+    """A form that was sent to be shown alone."""
+    again = _unrepeated()
+    refused = RefusedForm("notice", {}, _NEVER_REPEATED, again) if again else None
+    return show(form, refused, wish=wish)
 
 
 def _by_field(wrong: Sequence[Detail]) -> dict[str, str]:
     """What is said beside each field."""
     said = {}
+    fields = (
+        dict.fromkeys(_FIELDS, "mail_server") if request.form.get("channel") == MAIL else _FIELDS
+    )
     for each in reversed(wrong):
         told = each.message if isinstance(each, LocatedDetail) else f"It {each.message}."
-        said[_FIELDS.get(each.path, each.path)] = told
+        said[fields.get(each.path, each.path)] = told
     return said
 
 
 def _why(said: str) -> str:
     """What is said above a form that comes back."""
-    return f"{said} {_NEVER_REPEATED}" if request.form.get("target") else said
+    return f"{said} {_NEVER_REPEATED}" if _unrepeated() else said
 
 
 def _targets() -> TargetPolicy:
@@ -260,6 +280,7 @@ class NoticeAnswer(Struct, frozen=True):
     form: NoticeForm | None = None
     refused: RefusedForm | None = None
     seen: str | None = None
+    wish: Notice | None = None
 
 
 @at_one_moment
@@ -272,7 +293,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
     owner, zone = g.caller.owner, context().zone
     listing = subscriptions.listed(g.db, owner, zone)
     (shown,) = shown_notices([each for each in listing.notices if each.id == kept.id], listing)
-    form = told.form or NoticeForm.of_notice(kept)
+    form, is_edited = told.form or NoticeForm.of_notice(kept), "edit" in request.args
     messages = delivering.deliveries(g.db, kept, LAST)
     deliveries = [delivering.delivery_as_json(each) for each in messages]
     return page(
@@ -286,13 +307,14 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
         said=told.said or SAID.get(request.args.get("done", "")),
         form=form,
         known_columns=known_columns(form, listing.datasets),
+        edits=is_edited or told.form is not None,
         refused=told.refused,
         seen=told.seen or subscriptions.fingerprint(kept),
         **_CHOICES,
-        became=BECAME,
         zone=zone,
         request_id=sessions.make_token(),
         about=Subject(owner),
+        **(tried_lately(told.wish, zone) if told.wish else {}),
     )
 
 
@@ -300,10 +322,15 @@ def save(notice: str) -> Response:
     """Let a notice tell what its form says; its channel and its address stay."""
     form, store, owner = NoticeForm.of(request.form), context().store, g.caller.owner
     kept, seen = find_notice(store, notice), request.form.get("seen", "")
+    act = request.form.get("act")
+    if act == "fields":
+        return show_one(notice, NoticeAnswer(form=form, seen=seen))
     wish, wrong = form.wish(kept.target)
     # One that is deleted may stay: without any it would tell of all.
     known = {*subscriptions.dataset_names(store, owner), *(kept.datasets or ())}
     wrong += [*_gone(wish, known), *_unfit(wish)]
+    if act == "try" and not _of_changes(wrong):
+        return show_one(notice, NoticeAnswer(form=form, seen=seen, wish=_as_notice(wish)))
     try:
         if wrong:
             raise Invalid("", tuple(wrong))
@@ -347,12 +374,6 @@ def send_again(notice: str) -> Response:
     except Conflict as error:
         return show_one(notice, NoticeAnswer(refusal=sentences(error)), 409)
     return redirect(f"/notices/{notice}?done=again", 303)
-
-
-def find_notice(db: Database, notice: str) -> Notice:
-    """The notice of an address. Raises NotFound."""
-    name = subscriptions.name_of(db, g.caller.owner, NoticeId(identified(notice)))
-    return subscriptions.find(db, g.caller.owner, name)
 
 
 def test(notice: str) -> Response:

@@ -24,7 +24,7 @@ _KEPT: Final = "kept-"
 """How the names of the fields of another form begin while somebody signs in."""
 _TOLD_BY_PAGES: Final = ("was-", "place-", "order", "version", "revision", "request", "row")
 """How the names of fields begin that no person types."""
-_NEVER_KEPT: Final = ("token", "target")
+_NEVER_KEPT: Final = ("token", "target", "mail_password")
 """A token is of one session, and an address that is to be told may hold a password."""
 _SECONDS: Final = sessions.SESSION_FOR // 1_000_000
 

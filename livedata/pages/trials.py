@@ -23,7 +23,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.pages.answers import page, sentences
 from livedata.pages.news import RowLine, begin_of_day, day_of, line_of, longest_text
-from livedata.pages.notices import BECAME, find_notice, shown_notices
+from livedata.pages.notice_form import BECAME, find_notice, shown_notices
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.visits import at_one_moment, context
 from livedata.services.moments import end_of_day
@@ -41,7 +41,7 @@ from livedata.store.notices import Notice
 
 DAYS: Final = 30
 """So many days back it looks if no other moment is asked for."""
-SPANS: Final = (7, 30)
+SPANS: Final = (7, 30, 90)
 """Links lead to what it would have told in so many days."""
 MOST_MESSAGES: Final = 500
 """So many messages are looked at."""
@@ -115,33 +115,54 @@ def show(notice: str) -> Response:
     kept, zone = find_notice(g.db, notice), context().zone
     today = day_of(ids.now(), zone)
     since = request.args.get("since") or (today - timedelta(days=DAYS)).isoformat()
-    passed, trial, refusal = passed_over(request.args), NoticeTrial(), ""
-    funnel = Funnel()
-    try:
-        trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone, funnel)
-    except Invalid as error:
-        refusal = sentences(error)
-    day, over = _day(since), _days_since(since, today)
-    shown = trial.parts[passed : passed + ON_A_PAGE]
-    following = len(trial.parts) - passed - len(shown)
+    told = tried_since(kept, since, zone, passed_over(request.args))
+    trial, following = told["trial"], told["following"]
+    passed = len(trial.parts) - following
     return page(
         "notice_trial.html",
         data=lambda: {"data": trial.data, "hasMore": trial.is_cut},
-        status=400 if refusal else 200,
-        notice={"id": notice, "name": kept.name, "digest": kept.digest},
-        **({} if trial.parts or refusal else _nothing(kept, since, zone, funnel)),
-        trial=trial,
-        days=[(day, [*parts]) for day, parts in groupby(shown, key=lambda part: part.day)],
-        longest=longest_text(line for part in shown for line in part.lines),
-        over=over,
-        most=MOST_MESSAGES,
+        status=400 if told["refusal"] else 200,
+        notice={"id": notice, "name": kept.name},
+        became=BECAME,
         since=since,
-        since_said=since if day is None else _said(day, today),
         spans=[(days, (today - timedelta(days=days)).isoformat()) for days in SPANS],
-        refusal=refusal,
-        more=address(after=str(passed + len(shown))) if following > 0 else None,
+        more=address(after=str(passed)) if following > 0 else None,
         back=back_by(ON_A_PAGE),
+        **told,
     )
+
+
+def tried_lately(wish: Notice, zone: str) -> dict[str, Any]:
+    """What a wish would have told of late, for the page of its form."""
+    since = day_of(ids.now(), zone) - timedelta(days=DAYS)
+    return tried_since(wish, since.isoformat(), zone)
+
+
+def tried_since(kept: Notice, since: str, zone: str, passed: int = 0) -> dict[str, Any]:
+    """What a page shows of what a notice would have told since a moment; or why it cannot be."""
+    today, day, funnel = day_of(ids.now(), zone), _day(since), Funnel()
+    trial, refusal = NoticeTrial(), ""
+    nothing: dict[str, Any] = {}
+    try:
+        trial = (_of_digest if kept.digest else _of_messages)(kept, since, zone, funnel)
+        nothing = {} if trial.parts else _nothing(kept, since, zone, funnel)
+    except Invalid as error:
+        refusal = sentences(error)
+    shown = trial.parts[passed : passed + ON_A_PAGE]
+    days = groupby(shown, key=lambda part: part.day)
+    return {
+        "trial": trial,
+        "digest": kept.digest,
+        "days": [(each and _said(date.fromisoformat(each), today), [*of]) for each, of in days],
+        "following": len(trial.parts) - passed - len(shown),
+        "longest": longest_text(line for part in shown for line in part.lines),
+        "is_day": day is not None,
+        "since_said": since if day is None else _said(day, today),
+        "most": MOST_MESSAGES,
+        "clock_of": zone,
+        "refusal": refusal,
+        **nothing,
+    }
 
 
 def _nothing(kept: Notice, since: str, zone: str, funnel: Funnel) -> dict[str, Any]:
@@ -156,7 +177,6 @@ def _nothing(kept: Notice, since: str, zone: str, funnel: Funnel) -> dict[str, A
         "funnel": funnel,
         "changed": [dataset.name for dataset, _ in changed],
         "narrowing": narrowing,
-        "became": BECAME,
     }
 
 
@@ -168,14 +188,8 @@ def _day(since: str) -> date | None:
 
 
 def _said(day: date, today: date) -> str:
-    said = f"{day.day} {day:%b}"
+    said = f"{day:%A}, {day.day} {day:%B}"
     return said if day.year == today.year else f"{said} {day.year}"
-
-
-def _days_since(since: str, today: date) -> int | None:
-    """How many days there were since one; None if it is no day."""
-    day = _day(since)
-    return None if day is None else max(0, (today - day).days)
 
 
 class _GatheredDay(Struct):

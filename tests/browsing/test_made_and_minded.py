@@ -141,7 +141,7 @@ def share_and_be_told(person: Person, store: Store, dataset: str, site: Site) ->
     person.press("Notices")
     person.fill("Name, such as", "prices")
     person.fill("Its address, such as", site.at("/hook"))
-    person.tick("changes")
+    person.tick("Changes")
     person.tick("Only these:")
     person.tick("books")
     person.press("Add the notice")

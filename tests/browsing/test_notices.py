@@ -53,7 +53,7 @@ SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
 class NoticePage:
     """Somebody who has opened the page of the notices, and sends its form."""
 
-    def __init__(self, visitor: Visitor, address: str = "/notices") -> None:
+    def __init__(self, visitor: Visitor, address: str = "/notices?add=1") -> None:
         self.visitor, self.page = visitor, visitor.get(address)
 
     @property
@@ -175,27 +175,132 @@ def test_the_list_as_json_is_that_of_the_command(
 def test_an_address_begins_the_form(alice: Visitor, store: Store) -> None:
     dataset = ids.format_uuid(made.make_dataset(store, alice.owner))
     page = alice.get(f"/notices?dataset={dataset}&when=price+%3C+20&when=row+is+new&columns=price")
-    assert ">\nprice &lt; 20\nrow is new</textarea>" in page
+    assert conditions(page) == [("price", "<", "20"), ("row", "is new", ""), ("", "=", "")]
     assert f'name="dataset" value="{dataset}" checked' in page
-    assert 'name="columns" value="price"' in page
-    assert "<details open>" in page
-    told = page.partition("<legend>Tells that")[2]
+    assert 'name="column-price" value="columns" checked' in page
+    told = page.partition("<legend>Tells of")[2].partition("</fieldset>")[0]
     assert told.count('name="on"') == told.count(" checked> <span><b>") + 1  # all but silent
     assert 'value="changes" checked' in alice.get("/notices?on=changes")
     assert 'value="odd" checked' not in alice.get("/notices?on=changes")
-    assert "<details>" in alice.get("/notices")
 
 
-def test_the_form_is_folded_beside_notices_until_an_address_begins_it_or_it_is_refused(
+def conditions(page: str) -> list[tuple[str, ...]]:
+    """What the fields of each condition say."""
+    rows = page.split('<div class="condition">')[1:]
+    return [tuple(chosen(row)[name] for name in ("filter", "operator", "value")) for row in rows]
+
+
+def chosen(form: str) -> dict[str, str]:
+    """What the lists and the texts of a form say, by their names."""
+    said = {}
+    for name, options in re.findall(r'<select[^>]* name="(\w+)">(.*?)</select>', form, re.DOTALL):
+        of = re.findall(r'<option(?: value="([^"]*)")?( selected)?>([^<]*)', options)
+        (value, _, words) = next((each for each in of if each[1]), of[0])
+        said[name] = unescape(value or ("" if words == "choose" else words))
+    texts = re.findall(r'<input name="(\w+)" value="([^"]*)"', form)
+    return said | {name: unescape(text) for name, text in texts}
+
+
+def test_the_form_is_beside_no_notices_unless_an_address_begins_it_or_it_is_refused(
     alice: Visitor,
 ) -> None:
-    folded, opened = '<details id="add">', '<details id="add" open>'
-    assert opened in alice.get("/notices")
+    form, button = '<form class="parts" id="add"', 'href="/notices?add=1">Add a notice</a>'
+    assert form in alice.get("/notices")
     NoticePage(alice).add()
-    assert folded in alice.get("/notices")
-    for address in ("when=price+%3C+20", "on=changes", "columns=price"):
-        assert opened in alice.get(f"/notices?{address}")
-    assert opened in NoticePage(alice).add(422, name="")
+    page = alice.get("/notices")
+    assert (form in page, button in page) == (False, True)
+    for address in ("add=1", "when=price+%3C+20", "on=changes", "columns=price"):
+        assert form in alice.get(f"/notices?{address}")
+    assert form in NoticePage(alice).add(422, name="")
+
+
+def test_conditions_are_fields_and_what_they_do_not_say_are_clauses(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = ids.format_uuid(World(store, alice.owner).shop())
+    fields: dict[str, Any] = {
+        "filter": ["price", "title", "row", "", "stock"],
+        "operator": ["falls by", "contains", "is new", "=", "is not empty"],
+        "value": ["10%", " tea pot ", "", "", ""],
+    }
+    typed = {"dataset": dataset, "column-price": "columns", "column-note": "ignore", **fields}
+    page = NoticePage(alice).add(200, act="fields", **typed)
+    said = [
+        *(("price", "falls by", "10%"), ("title", "contains", "tea pot"), ("row", "is new", "")),
+        *(("stock", "is not empty", ""), ("", "=", "")),
+    ]
+    assert conditions(page) == said
+    assert listed(store) == []
+    NoticePage(alice).add(on=["changes"], **typed)
+    (notice,) = listed(store)
+    assert notice.change_filter is not None
+    assert [*notice.change_filter.when] == [
+        *("price falls by 10%", "title contains tea pot", "row is new", "stock is not empty"),
+    ]
+    assert [*notice.change_filter.columns] == ["price"]
+    assert [*notice.change_filter.ignore] == ["note"]
+    page = alice.get("/notices?when=price+%3C+1&when=prise&when=price+%3E+0")
+    assert conditions(page) == [("price", "<", "1"), ("", "=", "")]
+    assert ">\nprise\nprice &gt; 0</textarea>" in page
+
+
+def test_what_a_form_would_have_told_is_shown_before_anything_is_saved(
+    local: Visitor, store: Store
+) -> None:
+    table = Table(store)
+    for price in (20, 15):
+        table.take({**A, "price": price})
+
+    def tried(**typed: Any) -> str:
+        page = NoticePage(local).add(200, act="try", name="", target="", on=["changes"], **typed)
+        return " ".join(re.sub("<[^>]*>", "", unescape(page).replace("</li>", " ")).split())
+
+    text = tried()
+    assert "Nothing was saved, and nothing is sent" in text
+    assert "price: 20 → 15" in text
+    assert "2 changes of shop" in tried(when="price < 1")
+    assert "tells nothing of changes" in NoticePage(local).add(200, act="try", on=["odd"])
+    page = NoticePage(local).add(422, act="try", when="prise < 9", name="")
+    assert "is price meant?" in beside(page, "when")
+    assert 'id="wrong-name"' not in page
+    assert listed(store, "local") == []
+    notice = add_notice(store, "ops", "local", kinds=("changes",))
+    answer = edited(local, path_of(notice), act="try", when="price < 1")
+    assert answer.status_code == 200
+    assert "where <code" in answer.text
+    assert listed(store, "local") == [notice]
+
+
+@pytest.mark.one_database
+def test_mail_is_added_by_its_server_and_no_password_comes_back(
+    local: Visitor, store: Store
+) -> None:
+    typed = {
+        "channel": "mail",
+        "target": "",
+        "mail_to": "bob@example.org",
+        "mail_server": "smtp.example.org:465",
+        "mail_user": "ada@example.org",
+        "mail_password": "s3/cret",
+    }
+    page = NoticePage(local).add(422, **{**typed, "mail_to": "bob", "mail_server": "a b"})
+    assert "Whom to mail" in beside(page, "mail_to")
+    assert "A host" in beside(page, "mail_server")
+    assert "type it again" in beside(page, "mail_password")
+    assert 'value="ada@example.org"' in page
+    assert "s3/cret" not in page
+    assert NoticePage(local).send(**typed).status_code == 303
+    (notice,) = listed(store, "local")
+    assert (notice.channel, notice.target) == (
+        "apprise",
+        (
+            "mailtos://ada%40example.org:s3%2Fcret@smtp.example.org:465/"
+            "?to=bob%40example.org&from=ada%40example.org&mode=ssl"
+        ),
+    )
+    page = local.get("/notices") + local.get(path_of(notice))
+    assert "mail <bdi" in page
+    assert "s3" not in page
 
 
 def test_what_a_notice_is_narrowed_to_is_said_in_a_sentence(alice: Visitor, store: Store) -> None:
@@ -223,7 +328,7 @@ def test_what_a_notice_is_narrowed_to_is_said_in_a_sentence(alice: Visitor, stor
 
 
 def test_how_many_and_how_long_stand_beside_what_they_are_of(alice: Visitor) -> None:
-    choices = alice.get("/notices").partition("<legend>Tells that")[2].partition("</fieldset>")[0]
+    choices = alice.get("/notices").partition("<legend>Tells of")[2].partition("</fieldset>")[0]
     order = ('value="failing"', 'id="after"', 'value="recovered"', 'value="silent"', 'id="silent"')
     places = [choices.index(each) for each in order]
     assert places == sorted(places)
@@ -475,7 +580,7 @@ def test_a_notice_that_has_given_up_says_why_until_it_delivers_again(
     page = unescape(alice.get("/notices"))
     assert '<span class="pill end failed">given up</span>' in page
     assert '<span class="pill end failed">not delivered</span>' in page
-    assert '<span class="pill end">off</span> paused' in page
+    assert '<span class="pill end">off</span> <span class="mark">paused' in page
     assert "<title>(2) Notices" in page
     (deals,) = [notice for notice in listed(store) if notice.name == "deals"]
     assert '<span class="end failed">given up</span>' in alice.get(path_of(deals))
@@ -595,8 +700,10 @@ def test_what_a_notice_would_have_told_is_what_the_command_lists(
     page = unescape(local.get(f"{path_of(deals)}/try"))
     text = " ".join(re.sub("<[^>]*>", "", page.replace("</li>", " ")).split())
     assert "price: 20 → 15" in text
-    assert "3 messages over 30 days on 1 of these 1 dataset 1 new 2 changed" in text
-    assert "Nothing: " in local.get(f"{path_of(deals)}/try?since=2999-01-01")
+    assert re.search(
+        r"3 messages since \w+, \d+ \w+( \d+)? on 1 day 1 dataset 1 new 2 changed", text
+    )
+    assert "Nothing has changed since" in local.get(f"{path_of(deals)}/try?since=2999-01-01")
     assert "tells nothing of changes" in local.get(f"{path_of(odd)}/try", 400)
     local.get(f"{path_of(deals)}/try?since=soon", 400)
     with store.reading() as reader:
@@ -612,7 +719,7 @@ def test_a_notice_that_would_have_told_nothing_says_of_what_and_why(
     narrowings: dict[str, tuple[dict[str, Any], str]] = {
         "when": (
             {"when": "title contains x\nprice falls"},
-            "3 changes of shop since DAY → 0 where title contains x and price falls.",
+            "3 changes of shop since DAY → 0 where title contains x and price falls",
         ),
         "columns": (
             {
@@ -623,30 +730,38 @@ def test_a_notice_that_would_have_told_nothing_says_of_what_and_why(
             },
             (
                 "3 changes of shop since DAY → 2 of rows that changed → 2 in price "
-                "→ 0 not only in price and title."
+                "→ 0 not only in price and title"
             ),
         ),
         "another": (
             {"kind": ["updated", "missing"], "columns": "stock", "when": "price < 1"},
-            "3 changes of shop since DAY → 2 of rows that changed or are gone → 0 in stock.",
+            "3 changes of shop since DAY → 2 of rows that changed or are gone → 0 in stock",
         ),
         "kinds": (
             {"kind": ["missing"], "columns": "price"},
-            "3 changes of shop since DAY → 0 of rows that are gone.",
+            "3 changes of shop since DAY → 0 of rows that are gone",
         ),
     }
     for name, (typed, said) in narrowings.items():
         NoticePage(local).add(name=name, on=["changes"], **typed)
         (notice,) = [each for each in listed(store, "local") if each.name == name]
         page = local.get(f"{path_of(notice)}/try")
-        text = unescape(re.sub("<[^>]*>", "", page.partition("Nothing: ")[2].partition("</p>")[0]))
-        assert re.sub(r"since \d+ \w+( \d+)?", "since DAY", text) == f"{said} Edit the notice"
+        text = funnel(page)
+        assert re.sub(r"since \w+, \d+ \w+( \d+)?", "since DAY", text) == said
         (edit,) = re.findall(r'href="([^"]*)">Edit the notice', page)
-        assert '<details id="edit" open>' in local.get(edit)
+        assert '<form class="parts" id="edit"' in local.get(edit)
         assert 'name="since" type="date"' in page
         (week,) = re.findall(r'href="([^"]*)">The last 7 days', page)
         assert 'aria-current="page">The last 7 days' in local.get(unescape(week))
-        assert "nothing has changed since" in local.get(f"{path_of(notice)}/try?since=2999-01-01")
+        assert "Nothing has changed since" in local.get(f"{path_of(notice)}/try?since=2999-01-01")
+
+
+def funnel(page: str) -> str:
+    """What was looked at where nothing would have been told, as a line."""
+    assert "Nothing would have been told" in page
+    steps = page.partition('<ol class="funnel"')[2].partition("</ol>")[0].split("<li")[1:]
+    told = (re.sub("<[^>]*>", "", f"<li{step}") for step in steps)
+    return unescape(" → ".join(" ".join(each.split()) for each in told))
 
 
 def test_what_is_nothing_since_it_was_edited_by_hand_or_came_and_went_is_said(
@@ -660,24 +775,27 @@ def test_what_is_nothing_since_it_was_edited_by_hand_or_came_and_went_is_said(
 
     def told(notice: Notice, since: int) -> str:
         page = local.get(f"{path_of(notice)}/try?since={since}")
-        text = page.partition("Nothing: ")[2].partition(" <a")[0]
-        return unescape(re.sub("<[^>]*>", "", text))
+        return funnel(page)
 
-    assert told(daily, 1) == "2 changes of shop since 1 → 0 that are still so at the end."
+    assert told(daily, 1) == "2 changes of shop since 1 → 0 that are still so at the end"
     table.edit(str(A["sku"]), {"price": 7})
-    assert told(plain, 3) == "1 change of shop since 3 → 0 by Runs."
+    assert told(plain, 3) == "1 change of shop since 3 → 0 by Runs"
 
 
 def edited(visitor: Visitor, path: str, **typed: Any) -> TestResponse:
     """The answer to the form of a notice in which something else was typed."""
-    page = visitor.get(path)
-    form = page.partition('<details id="edit"')[2].partition("</details>\n<h2>")[0]
+    page = visitor.get(f"{path}?edit=1")
+    form = page.partition('<form class="parts" id="edit"')[2].partition("</form>")[0]
     fields: dict[str, Any] = {}
-    given = r'<input([^>]*) name="(\w+)" value="([^"]*)"( checked)?'
+    given = r'<input([^>]*) name="([\w-]+)" value="([^"]*)"( checked)?'
     for kind, name, value, checked in re.findall(given, form):
-        chosen = fields.setdefault(name, [])
+        typed_so_far = fields.setdefault(name, [])
         if checked or not ("checkbox" in kind or "radio" in kind):
-            chosen.append(unescape(value))
+            typed_so_far.append(unescape(value))
+    if "when" in typed:
+        typed = {**typed, "filter": []}
+    rows = conditions(form)
+    fields |= {"filter": [row[0] for row in rows], "operator": [row[1] for row in rows]}
     fields["when"] = unescape(form.partition('spellcheck="false">\n')[2].partition("<")[0])
     common = form.partition('id="common"')[2].partition("</select>")[0]
     fields["common"] = "".join(re.findall(r'value="([^"]*)" selected', common))
@@ -732,7 +850,7 @@ def test_what_is_wrong_with_an_edit_is_said_and_nothing_is_saved(
         answer = edited(alice, path_of(notice), **typed)
         assert answer.status_code == status, typed
         assert said in answer.text
-        assert '<details id="edit" open>' in answer.text
+        assert '<form class="parts" id="edit"' in answer.text
     assert listed(store) == before
 
 
@@ -757,13 +875,12 @@ def test_columns_are_boxes_by_what_they_are_called_where_datasets_are_chosen(
 ) -> None:
     dataset = ids.format_uuid(World(store, alice.owner).shop())
     page = alice.get(f"/notices?dataset={dataset}&columns=price&ignore=note,lost")
-    for box in (
-        'name="columns" value="price" checked> <bdi>Price</bdi>',
-        'name="columns" value="title"> <bdi>Title</bdi>',
-        'name="ignore" value="note" checked> <bdi>Note</bdi>',
-        'name="ignore" value="lost" checked> <bdi>lost</bdi>',
+    for name, said, label in (
+        *(("price", "columns", "Tell of it: Price"), ("title", "", "Don’t care: Title")),
+        *(("note", "ignore", "Ignore: Note"), ("lost", "ignore", "Ignore: lost")),
     ):
-        assert f'<input type="checkbox" {box}' in page
+        box = f'<input type="radio" name="column-{name}" value="{said}" checked>'
+        assert f'{box}<span class="unseen">{label}</span>' in page
     assert '<input id="columns" name="columns" value="price, stock"' in alice.get(
         "/notices?columns=price&columns=stock"
     )
@@ -777,7 +894,7 @@ def test_columns_are_boxes_by_what_they_are_called_where_datasets_are_chosen(
 
 def test_two_who_edit_a_notice_undo_nothing_of_each_other(alice: Visitor, store: Store) -> None:
     notice = add_notice(store, "ops", alice.owner, kinds=("changes",))
-    seen = re.findall(r'name="seen" value="(\w+)"', alice.get(path_of(notice)))[0]
+    seen = re.findall(r'name="seen" value="(\w+)"', alice.get(f"{path_of(notice)}?edit=1"))[0]
     assert edited(alice, path_of(notice), after="5").status_code == 303
     answer = edited(alice, path_of(notice), on=["odd"], seen=seen)
     assert answer.status_code == 409
@@ -805,7 +922,7 @@ def test_a_paused_notice_tells_nothing_until_it_is_resumed(local: Visitor, store
         answer = local.post(f"{path_of(each)}/state", token, act="pause")
         assert answer.location == f"{path_of(each)}?done=paused"
     page = local.get(path_of(notice))
-    assert '<span class="pill end">off</span> paused' in page
+    assert '<span class="pill end">off</span> <span class="mark">paused' in page
     assert '<span class="end failed">given up</span>' in page
     assert "<title>Notices" in local.get("/notices")
     assert all(kept.digest_at is None for kept in listed(store, "local"))
