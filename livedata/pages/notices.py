@@ -61,9 +61,9 @@ CHANNELS: Final = {
 """What is added here; a command is added at a shell alone, since it runs on the server."""
 MEANT: Final = {
     "changes": ("Changes", "rows are new, changed, gone or back after a Run"),
-    "failing": ("Failing Runs", "Runs in a row were not accepted, or one is held; once"),
+    "failing": ("Failing Runs", "not accepted, or one that is held"),
     "recovered": ("Recovery", "the first accepted Run after that"),
-    "silent": ("No news", "no Run was accepted for a while; once until one is"),
+    "silent": ("No news", "no Run was accepted"),
     "odd": ("Looks unusual", "a Run was accepted, but what it read looks unusual"),
 }
 """What each kind is called, and when it is told."""
