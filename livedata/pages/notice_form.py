@@ -112,10 +112,10 @@ class ConditionRow(NamedTuple):
     def of(cls, clause: str) -> ConditionRow | None:
         """The fields that say the same as a clause; None for one that none of them say."""
         column, _, rest = clause.partition(" ")
+        rest = rest.strip()
         for operator in _LONGEST_FIRST:
-            row = cls(column, operator, rest.removeprefix(operator).strip())
-            if row.clause == clause:
-                return row
+            if f"{rest} ".startswith(f"{operator} "):
+                return cls(column, operator, rest.removeprefix(operator).strip())
         return None
 
     @property
