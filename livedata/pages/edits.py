@@ -15,7 +15,7 @@ from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import BadRequest, Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, RowId
-from livedata.pages.answers import page, sentences
+from livedata.pages.answers import page, sentences, wants_json
 from livedata.pages.typed import request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes import edits
@@ -69,6 +69,8 @@ def show(dataset: str) -> Response:
     raw, owner = DatasetId(identified(dataset)), g.caller.owner
     shown, wanted = queries.dataset(g.db, owner, raw), _rows(request.args.getlist("row"))
     request_id = request.args.get("done")
+    if not (wanted or wants_json()):
+        return redirect(f"/datasets/{dataset}?edit=rows", 303)
     if request_id is None:
         return _form(shown, planned(g.db, owner, raw, wanted, None), _Form())
     edited = done(g.db, owner, raw, wanted, request_id)

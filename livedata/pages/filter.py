@@ -1,4 +1,4 @@
-"""The filter of a table: the clauses that its rows have to meet, and the form that adds one."""
+"""What is seen of a table: the clauses that its rows have to meet, their order, and its columns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from flask import g, request
 from markupsafe import Markup
 from msgspec import Struct, ValidationError, json
 from werkzeug.datastructures import MultiDict
+from werkzeug.wrappers import Response
 
 from livedata.messages.conditions import in_words
 from livedata.model import ids
 from livedata.model.dataset import CELL_TYPES, Column, ColumnType, Dataset
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId
-from livedata.model.row import RowStatus
+from livedata.model.row import RowStatus, Scalar
 from livedata.pages.markup.plot import share
 from livedata.pages.paging import NO_PLACE, address, malformed
+from livedata.pages.visits import YEAR, remember
 from livedata.rules.conditions.clauses import (
     ROW_KEY,
     STATE_OPERATORS,
@@ -28,6 +30,7 @@ from livedata.rules.conditions.clauses import (
 from livedata.rules.conditions.parsing import example_clause, parse_where, write_clause
 from livedata.services.pages.facets import Facet, Facets, facets
 from livedata.services.pages.table import PageCursor, TableQuery
+from livedata.store.shown_rows import Line
 
 KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
@@ -44,6 +47,14 @@ ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadabl
 _LONGEST_SEARCH: Final = 200
 _GAP: Final = "…"
 """Stands where the value goes."""
+NEWEST: Final = "updated"
+"""The column by which a table is sorted that is sorted by no other."""
+COLUMNS: Final = "livedata-columns"
+"""The cookie of the columns that were chosen."""
+_FEW: Final = 6
+"""A column of at most so many values is worth to be counted,"""
+_SUGGESTED: Final = 3
+"""and so many such columns are offered."""
 
 
 class Chip(Struct, frozen=True):
@@ -165,6 +176,57 @@ class TableFilter(Struct, frozen=True):
         return example_clause(self.columns)
 
 
+def chips_of(asked: TableFilter, wish: TableQuery) -> list[Chip]:
+    """All that narrows the table, each with the address of the table without it."""
+    others = (
+        ("search", wish.search, f"contains “{wish.search}”"),
+        ("status", wish.status, f"Status is {wish.status}"),
+        ("only", wish.stale, ONLY["stale"]),
+        ("only", wish.unreadable, ONLY["unreadable"]),
+    )
+    told = [
+        Chip("", words, address(**{name: None}, **NO_PLACE))
+        for name, is_on, words in others
+        if is_on
+    ]
+    return [*asked.chips, *told]
+
+
+def sorting(wish: TableQuery, columns: Sequence[Column]) -> Mapping[str, tuple[str, str]]:
+    """Column -> how the table is sorted by it, for a reader, and the address that sorts by it.
+
+    What is sorted by no column has its newest rows first.
+    """
+    unsorted = address(sort=None, order=None, **NO_PLACE)
+    by = f"{unsorted}{'&' if '?' in unsorted else '?'}sort="
+    others = {
+        each: ("none", f"{by}{each}") for each in ("rowKey", *(each["id"] for each in columns))
+    }
+    newest = {NEWEST: ("none" if wish.sort else "descending", unsorted)}
+    if wish.sort is None:
+        return {**others, **newest}
+    if wish.descending:
+        own = "descending", unsorted
+    else:
+        own = "ascending", address(order="down", **NO_PLACE)
+    return {**others, **newest, wish.sort: own}
+
+
+def chosen_columns(columns: Sequence[Column]) -> frozenset[str]:
+    """The columns that a person wishes to see, by the address or as chosen before; none for all."""
+    wished = request.args.getlist("column") or request.cookies.get(COLUMNS, "").split(".")
+    chosen = frozenset(column["id"] for column in columns if column["id"] in wished)
+    return frozenset() if len(chosen) == len(columns) else chosen
+
+
+def keep_columns(chosen: frozenset[str], response: Response) -> Response:
+    """Let the browser keep for this page which columns were chosen."""
+    if "column" in request.args:
+        kept, seconds = ".".join(sorted(chosen)), YEAR if chosen else 0
+        remember(response, kept, seconds=seconds, name=COLUMNS, path=request.path)
+    return response
+
+
 def wish_of(given: Mapping[str, str], dataset: Dataset) -> TableQuery:
     """What the address of a page asks for. Raises BadRequest."""
     sort = given.get("sort") or None
@@ -271,6 +333,26 @@ def facets_shown(told: Facets | None, asked: TableFilter) -> dict[str, Any]:
     if told is None:
         return {"told": None}
     return {"told": told, "facets": shown_facets(told, asked), "unfacet": address(facet=None)}
+
+
+def few_valued(columns: Sequence[Column], lines: Sequence[Line]) -> list[tuple[str, str]]:
+    """The labels of columns in which few values stand in many rows, and what tells of each."""
+    few: list[tuple[str, str]] = []
+    for column in columns:
+        if len(few) < _SUGGESTED and _says_little(column["id"], lines):
+            few.append((column["label"], address(facet=column["id"], **_SENT)))
+    return few
+
+
+def _says_little(field: str, lines: Sequence[Line]) -> bool:
+    if not lines:
+        return False
+    place, values = lines[0].fields.positions[field], set[Scalar]()
+    for line in lines:
+        values.add(line.values[place])
+        if len(values) > _FEW:
+            return False
+    return 1 < len(values) <= len(lines) // 2
 
 
 def _are_right(texts: Sequence[str], asked: TableFilter) -> bool:

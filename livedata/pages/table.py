@@ -25,18 +25,24 @@ from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, fires_shown, skipped_fires
 from livedata.pages.filter import (
+    NEWEST,
     ONLY,
     STATUSES,
     TableFilter,
+    chips_of,
+    chosen_columns,
     facets_of,
     facets_shown,
+    few_valued,
+    keep_columns,
+    sorting,
     told_elsewhere,
     wish_of,
 )
 from livedata.pages.markup.filters import beginning, cell, listed, listed_moment, named
 from livedata.pages.markup.plot import DrawnColumn, plot, strip
 from livedata.pages.paging import NO_PLACE, address, malformed
-from livedata.pages.visits import YEAR, at_one_moment, context, remember
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.fires import timetable
 from livedata.services.pages.facets import Facets
@@ -61,7 +67,8 @@ FILES: Final = ("csv", "xlsx", "json")
 """The forms in which a view is offered as a file."""
 _PLAIN: Final = re.compile(r"[\w-]+", re.ASCII)
 """What stands in an attribute without quotes."""
-_COLUMNS: Final = "livedata-columns"
+_KEPT: Final = 90
+"""A browser keeps no cookie of more columns: their address names them."""
 MOST: Final = 12
 """No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
@@ -81,7 +88,9 @@ def show(dataset: str) -> AnyResponse:
     (ends,) = last_ends(g.db, owner, [raw], STRIP)
     fires = fires_shown(timetable(g.db, raw, shared.zone))
     offered = _beside_names(shown["columns"], table.lines, named_by)
-    chosen = _chosen(offered)
+    chosen = chosen_columns(offered)
+    if "columns" in request.args:
+        return _columns_chosen(chosen)
     columns = _shown_columns(offered, chosen)
     drawn = _drawn(raw, shown["columns"], table.lines)
     answer = page(
@@ -104,9 +113,17 @@ def show(dataset: str) -> AnyResponse:
         **_paged(table, wish, asked),
         **_narrowing(wish, asked, shown),
         **facets_shown(told, asked),
+        few=few_valued(offered, table.lines),
         **fires,
     )
-    return _kept(chosen, answer)
+    return keep_columns(chosen, answer)
+
+
+def _columns_chosen(chosen: frozenset[str]) -> AnyResponse:
+    """Lead to the table, whose address is short: the browser keeps which columns were chosen."""
+    column = None if len(chosen) <= _KEPT else sorted(chosen)
+    to = address(columns=None, column=column, **NO_PLACE)
+    return keep_columns(chosen, redirect(to, 303))
 
 
 def _drawn(dataset: DatasetId, columns: Sequence[Column], lines: Sequence[Line]) -> DrawnColumn:
@@ -131,7 +148,7 @@ def _wish(asked: TableFilter, shown: Dataset, named_by: Column | None) -> TableQ
     """What the page shows of the table: as many rows as its columns leave room for."""
     # It is not known yet what research calls the rows, and so which columns stand beside that.
     beside = _beside_names(shown["columns"], (), named_by)
-    most = rows_on_a_page(len(_shown_columns(beside, _chosen(beside))))
+    most = rows_on_a_page(len(_shown_columns(beside, chosen_columns(beside))))
     return replace(wish_of(request.args, shown), where=asked.states, most=most)
 
 
@@ -242,7 +259,7 @@ def _served(db: Database, dataset: DatasetId) -> ServedTable:
     if asked.wrong:
         raise Invalid(asked.wrong)
     wish = replace(wish_of(request.args, shown), where=asked.states, after=None, before=None)
-    chosen = _chosen(shown["columns"])
+    chosen = chosen_columns(shown["columns"])
     columns = [each for each in shown["columns"] if not chosen or each["id"] in chosen]
     with db.reading() as reader:
         ref, state = datasets.ref(reader, owner, dataset), state_of_table(reader, dataset)
@@ -262,39 +279,12 @@ def _narrowing(wish: TableQuery, asked: TableFilter, shown: Dataset) -> dict[str
         "wish": wish,
         "asked": asked,
         "narrowed": bool(asked.texts) or wish.is_narrowed,
+        "chips": chips_of(asked, wish),
         "statuses": STATUSES,
         "only": ONLY,
-        "sorting": _sorting(wish, shown),
+        "sorting": sorting(wish, shown["columns"]),
+        "newest": NEWEST,
     }
-
-
-def _chosen(columns: Sequence[Column]) -> frozenset[str]:
-    """The columns that a person wishes to see, by the address or as chosen before; none for all."""
-    wished = request.args.getlist("column") or request.cookies.get(_COLUMNS, "").split(".")
-    return frozenset(column["id"] for column in columns if column["id"] in wished)
-
-
-def _kept(chosen: frozenset[str], response: Response) -> Response:
-    """Let the browser keep for this page which columns were chosen."""
-    if "column" in request.args:
-        kept, seconds = ".".join(sorted(chosen)), YEAR if chosen else 0
-        remember(response, kept, seconds=seconds, name=_COLUMNS, path=request.path)
-    return response
-
-
-def _sorting(wish: TableQuery, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
-    """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
-    columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
-    unsorted = address(sort=None, order=None, **NO_PLACE)
-    by = f"{unsorted}{'&' if '?' in unsorted else '?'}sort="
-    others = {column: ("none", f"{by}{column}") for column in columns}
-    if wish.sort is None:
-        return others
-    if wish.descending:
-        own = "descending", unsorted
-    else:
-        own = "ascending", address(order="down", **NO_PLACE)
-    return {**others, wish.sort: own}
 
 
 def body(
@@ -406,7 +396,7 @@ def _struck(value: Scalar) -> str:
 def _box(line: Line, edit: str) -> str:
     """The cell of what chooses a row; its form stands above the table."""
     told = f'<span class="unseen">Choose {escape(line.alias or str(line))}</span>'
-    checked = " checked" if edit == "all" else ""
+    checked = " checked" if edit == "all" and line.presence != "missing" else ""
     box = f'<input type="checkbox" form="chosen" name="row" value="{line.id}"{checked}>'
     return f'<td class="pick"><label>{box}{told}</label></td>'
 

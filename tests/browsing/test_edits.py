@@ -264,12 +264,41 @@ def test_an_edit_tells_of_each_row_what_stands_there_now_and_then(shop: Shop) ->
     assert "1 says that already" in re.sub("<[^>]+>", "", asked)
 
 
-def test_where_no_row_is_chosen_one_sentence_leads_to_the_table(shop: Shop) -> None:
-    main = shop.alice.get(shop.path).partition("<main")[2].partition("</main>")[0]
-    assert "<h2>Edit rows</h2>" in main
-    said = main.partition("</h2>")[2]
-    assert re.findall(r'href="([^"]*)"', said) == [f"{shop.path.removesuffix('/edits')}?edit=rows"]
+def test_where_no_row_is_chosen_they_are_chosen_in_the_table(shop: Shop) -> None:
+    to = f"{path_of(shop.dataset)}?edit=rows"
+    answer = shop.alice.client.get(shop.path)
+    assert (answer.status_code, answer.location) == (303, to)
+    assert "Tick the rows to edit." in shop.alice.get(to)
+    # One that is not there leads there too.
+    main = shop.alice.get(f"{shop.path}?row={ids.format_uuid(shop.dataset)}").partition("<main")[2]
+    said = main.partition("<h2>Edit rows</h2>")[2].partition("</main>")[0]
+    assert re.findall(r'href="([^"]*)"', said) == [to]
     assert said.count("<p>") == 1
+
+
+def test_all_that_are_chosen_at_once_are_not_gone_and_one_that_is_gone_is_marked(
+    shop: Shop,
+) -> None:
+    for _ in range(3):
+        made.take(shop.store, shop.dataset, made.ITEMS[:2], owner="alice")
+    page = shop.alice.get(f"{path_of(shop.dataset)}?edit=all")
+    assert page.count('name="row"') == 3
+    assert len(re.findall(r'name="row" value="[^"]+" checked', page)) == 2
+    assert "Choose all 2 shown" in shop.alice.get(f"{path_of(shop.dataset)}?edit=rows")
+    every = "&".join(f"row={row}" for row in shop.ids)
+    marked = re.findall(
+        r"<bdi>(\w+)</bdi></small></a> <span class=.fresh gone.>gone<",
+        shop.alice.get(f"{shop.path}?{every}"),
+    )
+    assert marked == ["C3"]
+    asked = shop.ask("price", "set", "10").text
+    assert asked.count('<span class="fresh gone">gone</span>') == 1
+
+
+def test_the_column_that_is_edited_is_marked(shop: Shop) -> None:
+    page = shop.alice.get(f"{shop.path}?row={shop.ids[0]}")
+    (chosen,) = re.findall(r'<col data-field="([^"]+)" class="chosen">', page)
+    assert chosen == shop.field("title")
 
 
 @pytest.mark.slow

@@ -217,8 +217,28 @@ def test_rows_are_counted_once_beside_the_values_and_those_that_are_gone_apart(
     page = text_of(alice.get(f"{path}?facet={stock}"))
     assert page.count("4 rows, 1 gone") == 1
     assert "5 rows" not in page
+    assert "yes 5 1 gone" in page
     narrowed = alice.get(f"{path}?where=sku+%3D+K4&where=stock+%3D+true&facet={stock}")
     assert hits(narrowed) == "1 of 5 rows, 1 of them gone"
+
+
+def test_columns_of_few_values_are_offered(alice: Visitor, store: Store, lamps: str) -> None:
+    stock = fields(store, lamps)["stock"]
+    offered = rf'<a href="{lamps}\?facet={stock}"><bdi>stock</bdi></a>'
+    assert len(re.findall(offered, alice.get(lamps))) == 1
+    beside = alice.get(f"{lamps}?facet={fields(store, lamps)['price']}")
+    assert re.findall(offered, section_of(beside))
+    assert not re.findall(offered, section_of(alice.get(f"{lamps}?facet={stock}")))
+
+
+def test_ranges_tell_how_many_of_their_rows_are_gone(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items: list[Mapping[str, Scalar]] = [{"sku": f"K{n}", "price": n} for n in range(20)]
+    for seen in (items, items[:19], items[:19], items[:19]):
+        made.take(store, dataset, seen, owner=alice.owner)
+    price = fields(store, path_of(dataset))["price"]
+    told = service.facets(store, alice.owner, dataset, TableQuery(), price)
+    assert [facet.gone for facet in told.facets] == [0] * 9 + [1]
 
 
 def test_as_json_it_has_the_same(alice: Visitor, store: Store, lamps: str) -> None:
@@ -265,7 +285,7 @@ def law(kind: ColumnType, cells: Sequence[Scalar]) -> list[service.Facet]:
     column = _column(kind)
     counter: Counter[Any] = Counter(as_compared(kind, cell) for cell in cells)
     empty = counter.pop(None, 0)
-    told = service._told(column, counter, empty, table.Hits(len(cells), len(cells)))
+    told = service._told(column, counter, empty, table.Hits(len(cells), len(cells)), {})
     for facet in told.facets:
         try:
             states = parse_where(facet.clauses, [column]).states

@@ -81,7 +81,7 @@ def test_a_clause_is_added_and_taken_away_with_scripts_and_without(
         page.locator("select[name=filter]").select_option(label="Price")
         page.locator("select[name=operator]").select_option(label="is below …")
         page.locator("input[name=value]").fill("3")
-        page.get_by_role("button", name="Add").click()
+        page.get_by_role("button", name="Apply").click()
         chips = page.get_by_role("list", name="Filter")
         expect(chips).to_contain_text("Price is below 3")
         expect(page.locator("#hits")).to_have_text("2 of 40 rows")

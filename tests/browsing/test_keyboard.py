@@ -233,7 +233,7 @@ def edit(page: Page) -> None:
     expect(page.get_by_role("heading", name="Rows")).to_be_visible()
     go(page, "by hand K000")
     expect(page.get_by_role("heading", name="K000")).to_be_visible()
-    go(page, "Edit Title")
+    go(page, "Edit this row")
     to(page, "New value of Title")
     page.keyboard.press("Control+A")
     page.keyboard.type("By keyboard")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -244,6 +245,43 @@ def test_a_long_text_that_begins_like_an_address_is_no_link(alice: Visitor, stor
     page = alice.get(path_of(dataset))
     assert f"<td data-label=text><bdi>{like[:300]}…</bdi><td>" in page
     assert f"<bdi>{like[:119]}…</bdi> <small>" in page
+
+
+def test_columns_are_ticked_that_are_shown_and_kept_without_a_word_in_the_address(
+    alice: Visitor, store: Store, shop: str
+) -> None:
+    ticked = re.compile(r'name="column" value="([^"]+)" checked')
+    column = fields(store, shop)
+    shown = [column[name] for name in ("price", "stock", "note")]
+    assert ticked.findall(alice.get(shop)) == shown
+    answer = alice.client.get(f"{shop}?columns=1&column=&column={column['price']}&sort=rowKey")
+    assert (answer.status_code, answer.location) == (303, f"{shop}?sort=rowKey")
+    page = alice.get(shop)
+    assert ticked.findall(page) == [column["price"]]
+    assert "Columns <b>1/3</b>" in page
+    # All of them are all, also those to come; and so are none.
+    every = "".join(f"&column={each}" for each in shown)
+    for query in (every, "", every):
+        assert alice.client.get(f"{shop}?columns=1&column={query}").location == shop
+        page = alice.get(shop)
+        assert ticked.findall(page) == shown
+        assert "Columns <b>" not in page
+        alice.client.get(f"{shop}?columns=1&column={column['price']}")
+
+
+def test_what_narrows_the_table_is_told_and_taken_away_and_its_order_is_marked(
+    alice: Visitor, shop: str
+) -> None:
+    page = unescape(alice.get(f"{shop}?search=lamp&status=gone&only=stale"))
+    taken = re.findall(r'<li><bdi>([^<]*)</bdi> <a href="([^"]*)" aria-label="Take away', page)
+    assert taken == [
+        ("contains “lamp”", f"{shop}?status=gone&only=stale"),
+        ("Status is gone", f"{shop}?search=lamp&only=stale"),
+        ("edits whose source has moved", f"{shop}?search=lamp&status=gone"),
+    ]
+    order = re.compile(r'aria-sort="(\w+)"><a href="([^"]*)"><bdi>Updated')
+    assert order.findall(alice.get(shop)) == [("descending", shop)]
+    assert order.findall(alice.get(f"{shop}?sort=rowKey&order=down")) == [("none", shop)]
 
 
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:

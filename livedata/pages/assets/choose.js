@@ -1,20 +1,34 @@
-// The box in the header chooses all rows that are shown, and the button says how many are chosen:
-// for none it does nothing.
+// The box in the header chooses all rows that are shown but those that are gone, and the button says
+// how many are chosen: for none it does nothing.
 "use strict";
 
 const every = document.querySelector("[data-all]");
-const boxes = [...document.querySelectorAll("[name=row]")];
-const button = document.querySelector("#chosen button"), says = button.textContent;
-const count = () => {
-  const chosen = boxes.filter(box => box.checked).length;
-  every.checked = chosen === boxes.length;
-  every.indeterminate = chosen > 0 && !every.checked;
-  button.textContent = chosen ? `Edit ${chosen} ${chosen === 1 ? "row" : "rows"}` : says;
-  button.disabled = !chosen;
-};
-every.parentElement.hidden = false;
-every.onchange = () => { for (const box of boxes) box.checked = every.checked; count(); };
-for (const box of boxes) box.onchange = count;
-// Who comes back finds the boxes as they were left.
-addEventListener("pageshow", count);
-count();
+if (every) {
+  const boxes = [...document.querySelectorAll("[name=row]")];
+  const living = boxes.filter(box => !box.closest(".gone"));
+  const button = document.querySelector("#chosen button"), says = button.textContent;
+  const count = () => {
+    const chosen = boxes.filter(box => box.checked).length;
+    every.checked = living.length > 0 && living.every(box => box.checked);
+    every.indeterminate = chosen > 0 && !every.checked;
+    button.textContent = chosen ? `Edit ${chosen} ${chosen === 1 ? "row" : "rows"}` : says;
+    button.disabled = !chosen;
+  };
+  every.parentElement.hidden = !living.length;
+  every.onchange = () => { for (const box of living) box.checked = every.checked; count(); };
+  for (const box of boxes) box.onchange = count;
+  // Who comes back finds the boxes as they were left.
+  addEventListener("pageshow", count);
+  count();
+}
+
+// The column that is to be edited is marked.
+const field = document.querySelector("select[name=field]");
+if (field) {
+  const mark = () => {
+    for (const column of document.querySelectorAll("col[data-field]"))
+      column.classList.toggle("chosen", column.dataset.field === field.value);
+  };
+  field.onchange = mark;
+  addEventListener("pageshow", mark);
+}

@@ -42,6 +42,31 @@ for (const table of document.querySelectorAll("table.cells")) {
   for (const column of columns.filter(Boolean)) align(column);
 }
 
+// What opens over the page closes where somebody goes on elsewhere, and by Escape.
+for (const menu of document.querySelectorAll(".menu:has(> .panel)")) {
+  addEventListener("click", event => { if (!menu.contains(event.target)) menu.open = false; });
+  menu.onkeydown = event => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.firstElementChild.focus();
+  };
+}
+
+// How many columns of a wide table are in sight.
+const view = document.querySelector(".view"), wide = document.querySelector(".scrolling:has(> .wide)");
+if (view && wide) {
+  const [name, ...heads] = [...wide.querySelectorAll("thead th")].slice(0, -2);
+  const tell = () => {
+    const begin = name.getBoundingClientRect().right - 1, end = wide.getBoundingClientRect().right + 1;
+    const seen = heads.map(head => head.getBoundingClientRect());
+    const inside = seen.filter(each => each.left >= begin && each.right <= end).length;
+    view.textContent = `${inside} of ${heads.length} columns in view`;
+  };
+  wide.addEventListener("scroll", tell, { passive: true });
+  addEventListener("resize", tell);
+  tell();
+}
+
 // A Run that is not over: the page asks again, as its link would.
 const again = document.querySelector("[data-again]");
 if (again) setTimeout(() => location.reload(), Number(again.dataset.again) * 1000);

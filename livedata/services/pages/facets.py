@@ -45,7 +45,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class Facet(Struct, frozen=True, rename="camel"):
     """A value of a column, or a range of it: how many rows have it, and the clauses that say so.
 
-    A range is from its `low` end to below its `high` one, which is empty where it has none.
+    A range is from its `low` end to below its `high` one, which is empty where it has none. Of the
+    rows so many are `gone`.
     """
 
     clauses: Sequence[str]
@@ -53,6 +54,7 @@ class Facet(Struct, frozen=True, rename="camel"):
     value: str | None = None
     low: str = ""
     high: str = ""
+    gone: int = 0
 
 
 class Facets(Struct, frozen=True, rename="camel"):
@@ -85,7 +87,7 @@ def facets(
     Raises NotFound.
     """
     counter: Counter[Comparable | None] = Counter()
-    gone = 0
+    gone: Counter[Comparable | None] = Counter()
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
         column, place = fields.columns[field], fields.positions[field]
@@ -93,26 +95,35 @@ def facets(
         kind = column["type"]
         for row in looking.wanted():
             values = row.values
-            gone += row.presence == "missing"
             # A row may be older than the last columns.
-            counter[as_compared(kind, values[place]) if place < len(values) else None] += 1
+            value = as_compared(kind, values[place]) if place < len(values) else None
+            counter[value] += 1
+            if row.presence == "missing":
+                gone[value] += 1
         total = count(reader, dataset, ALL_ROWS)
     hits = Hits(counter.total(), total, is_exact=not looking.is_cut)
     empty = counter.pop(None, 0)
-    told = _told(column, cast("Counter[Comparable]", counter), empty, hits)
-    return replace(told, gone=gone)
+    told = _told(column, cast("Counter[Comparable]", counter), empty, hits, gone)
+    return replace(told, gone=gone.total())
 
 
-def _told(column: Column, counter: Counter[Comparable], empty: int, hits: Hits) -> Facets:
-    nothing = [Facet([write_clause(column["name"], "is empty", "")], empty)] if empty else []
+def _told(
+    column: Column,
+    counter: Counter[Comparable],
+    empty: int,
+    hits: Hits,
+    gone: Mapping[Comparable | None, int],
+) -> Facets:
+    clause = write_clause(column["name"], "is empty", "")
+    nothing = [Facet([clause], empty, gone=gone.get(None, 0))] if empty else []
     edges = _EDGES.get(column["type"])
     if edges is not None and _are_many(column, counter):
         most = min(RANGES, len(counter))
-        ranges = list(_ranges(column["name"], edges(counter, most), counter))
+        ranges = list(_ranges(column["name"], edges(counter, most), counter, gone))
         return Facets(column, [*ranges, *nothing], hits)
     # Of those that are as frequent the first in their order, so that a page says the same again.
     frequent = nsmallest(MOST, counter.items(), key=lambda each: (-each[1], each[0]))
-    shown = [_value(column, value, rows) for value, rows in frequent]
+    shown = [_value(column, value, rows, gone.get(value, 0)) for value, rows in frequent]
     rest = counter.total() - sum(facet.rows for facet in shown)
     return Facets(column, [*shown, *nothing], hits, len(counter) - len(shown), rest)
 
@@ -123,7 +134,7 @@ def _are_many(column: Column, counter: Counter[Comparable]) -> bool:
     return stand_once or len(counter) > RANGES
 
 
-def _value(column: Column, value: Comparable, rows: int) -> Facet:
+def _value(column: Column, value: Comparable, rows: int, gone: int) -> Facet:
     match column["type"]:
         case "boolean":
             said = "true" if value else "false"
@@ -131,7 +142,7 @@ def _value(column: Column, value: Comparable, rows: int) -> Facet:
             said = _moment(cast("int", value))
         case _:
             said = str(value)
-    return Facet([write_clause(column["name"], "=", said)], rows, said)
+    return Facet([write_clause(column["name"], "=", said)], rows, said, gone=gone)
 
 
 def _moment(instant: int) -> str:
@@ -142,19 +153,26 @@ def _moment(instant: int) -> str:
 
 
 def _ranges(
-    name: str, edges: Sequence[tuple[Comparable, str]], counter: Counter[Comparable]
+    name: str,
+    edges: Sequence[tuple[Comparable, str]],
+    counter: Counter[Comparable],
+    gone: Mapping[Comparable | None, int],
 ) -> Iterator[Facet]:
     """Ranges between edges that have all values, the lowest first."""
     places: list[Any] = [place for place, _ in edges]
     counts: Counter[int] = Counter()
+    gone_counts: Counter[int] = Counter()
     for value, rows in counter.items():
-        counts[bisect_right(places, value) - 1] += rows
+        number = bisect_right(places, value) - 1
+        counts[number] += rows
+        gone_counts[number] += gone.get(value, 0)
     for number, ((_, begin), (_, end)) in enumerate(pairwise([*edges, (0, "")])):
         # Behind the last edge nothing is, where there is a number or a day for one.
         if end or counts[number]:
             upper = [write_clause(name, "<", end)] if end else []
             clauses = [write_clause(name, ">=", begin), *upper]
-            yield Facet(clauses, counts[number], low=begin, high=end)
+            ends = {"low": begin, "high": end}
+            yield Facet(clauses, counts[number], **ends, gone=gone_counts[number])
 
 
 def _number_edges(counter: Counter[Comparable], most: int) -> list[tuple[Comparable, str]]:

@@ -123,7 +123,7 @@ class RowPlan(Struct, frozen=True):
     """A row of several: what its cell says now, and what it would say; if it changes, by an edit.
 
     One that `resets` is given back to the source. `now` has what its cells say by their fields, as
-    long as no edit is asked for.
+    long as no edit is asked for. Its source has a row that `is_gone` no more.
     """
 
     id: str
@@ -134,6 +134,7 @@ class RowPlan(Struct, frozen=True):
     changes: bool
     resets: bool = False
     now: Mapping[str, Scalar] = {}
+    is_gone: bool = False
 
     def edit(self, field: str, request_id: str) -> RowEdit:
         """The edit of the row."""
@@ -182,18 +183,18 @@ def _current(reader: Reader, ref: DatasetRef, wanted: Sequence[RowId]) -> Iterat
 
 def _planned(row: CurrentRow, name: RowName, fields: Fields, asked: ColumnEdit | None) -> RowPlan:
     row_id, revision = ids.format_uuid(row.id), ids.format_uuid(row.revision_id)
+    is_gone = row.presence == "missing"
     if asked is None:
         # A row may be older than the last columns.
         now = dict(zip(fields.ids, row.cells.values, strict=False))
-        return RowPlan(row_id, name, revision, None, None, changes=False, now=now)
+        return RowPlan(row_id, name, revision, None, None, changes=False, now=now, is_gone=is_gone)
     position = fields.positions[asked.column["id"]]
     before, source = row.cells.value(position), row.cells.source(position)
     # To pin a value that stands there already would write a revision that nobody sees.
-    if not asked.resets:
-        changes = _differ(before, asked.value)
-        return RowPlan(row_id, name, revision, before, asked.value, changes)
-    changes = position in row.cells.overrides
-    return RowPlan(row_id, name, revision, before, source[0], changes, resets=True)
+    after = source[0] if asked.resets else asked.value
+    changes = position in row.cells.overrides if asked.resets else _differ(before, after)
+    told = row_id, name, revision, before, after
+    return RowPlan(*told, changes, resets=asked.resets, is_gone=is_gone)
 
 
 def done(
