@@ -180,7 +180,7 @@ def chips_of(asked: TableFilter, wish: TableQuery) -> list[Chip]:
     """All that narrows the table, each with the address of the table without it."""
     others = (
         ("search", wish.search, f"contains “{wish.search}”"),
-        ("status", wish.status, f"Status is {wish.status}"),
+        ("status", wish.status, f"{wish.status} rows"),
         ("only", wish.stale, ONLY["stale"]),
         ("only", wish.unreadable, ONLY["unreadable"]),
     )
@@ -352,7 +352,7 @@ def _says_little(field: str, lines: Sequence[Line]) -> bool:
         values.add(line.values[place])
         if len(values) > _FEW:
             return False
-    return 1 < len(values) <= len(lines) // 2
+    return 1 < len(values - {None}) <= len(lines) // 2
 
 
 def _are_right(texts: Sequence[str], asked: TableFilter) -> bool:

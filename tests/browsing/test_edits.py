@@ -235,7 +235,7 @@ def test_bob_edits_and_undoes_nothing_of_alice(shop: Shop, bob: Visitor) -> None
 def test_rows_are_chosen_in_the_table_in_a_column_of_their_own(shop: Shop) -> None:
     page = shop.alice.get(path_of(shop.dataset))
     assert 'type="checkbox" form="chosen"' not in page
-    (choose,) = re.findall(r'<a href="([^"]+)">Edit rows</a>', page)
+    (choose,) = re.findall(r'href="([^"]+)">Edit rows</a>', page)
     page = shop.alice.get(unescape(choose))
     boxes = r'<td class="pick"><label><input [^>]*name="row" value="([^"]+)"( checked)?>'
     assert sorted(re.findall(boxes, page)) == [(row, "") for row in sorted(shop.ids)]

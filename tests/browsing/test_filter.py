@@ -102,7 +102,8 @@ def test_sorting_search_status_paging_and_files_keep_the_clauses(
     assert sorted(all_keys(alice, f"{view}&sort=rowKey")) == wanted
     for match in re.findall(r'<a href="([^"]*(?:sort=|rel="next"|rows\.)[^"]*)"', page):
         assert parse_qs(urlsplit(unescape(match)).query)["where"] == ["price > 20", "stock = true"]
-    assert page.count('<input type="hidden" name="where"') == 2
+    for form in re.findall("<form .*?</form>", page, re.DOTALL)[-2:]:
+        assert form.count('<input type="hidden" name="where"') == 2
     assert sorted(row[0] for row in as_csv(alice, view.replace(path, f"{path}/rows.csv"))[1:]) == (
         wanted
     )
@@ -128,13 +129,13 @@ def test_a_wrong_clause_is_told_beside_the_form_and_nothing_typed_is_lost(
     page = send(alice, kept, filter=column, operator=operator, value=value)
     (refusal,) = _REFUSAL.findall(page)
     assert told in unescape(refusal)
-    assert '<details id="filter" open>' in page
+    assert re.search('<details [^>]*id="filter"[^>]* open>', page)
     if name != "stock":
         assert f'name="value" value="{value}"' in page
     if name:
         assert f'<option value="{column}" selected>' in page
     assert keys(page) == keys(alice.get(kept))
-    assert [*chips(page)] == ["Price is above 36"]
+    assert [*chips(page)] == ["Price is above 36", "contains “lamp”"]
 
 
 def test_a_wrong_clause_of_the_address_is_shown_to_be_mended_and_taken_away(
@@ -144,7 +145,8 @@ def test_a_wrong_clause_of_the_address_is_shown_to_be_mended_and_taken_away(
     assert "is price meant?" in page
     assert keys(page) == []
     assert 'name="where" value="prise &lt; 20"' in page
-    assert page.count('<input type="hidden" name="where"') == 1
+    form = page.partition('role="search"')[2]
+    assert form.count('<input type="hidden" name="where"') == 1
     assert keys(alice.get(chips(page)["prise < 20"])) == keys(
         alice.get(f"{shop}?where=price+%3E+36")
     )
