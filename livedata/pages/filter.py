@@ -328,11 +328,14 @@ def facets_of(dataset: DatasetId, asked: TableFilter, wish: TableQuery) -> Facet
     return facets(g.db, g.caller.owner, dataset, wish, field)
 
 
-def facets_shown(told: Facets | None, asked: TableFilter) -> dict[str, Any]:
-    """The values of a column for a page, and what leads away from them."""
+def facets_shown(
+    told: Facets | None, asked: TableFilter, few: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """The values of a column for a page, what leads away from them, and to those of a `few`."""
     if told is None:
-        return {"told": None}
-    return {"told": told, "facets": shown_facets(told, asked), "unfacet": address(facet=None)}
+        return {"told": None, "few": few}
+    shown = {"facets": shown_facets(told, asked), "unfacet": address(facet=None)}
+    return {"told": told, "few": few, **shown}
 
 
 def few_valued(columns: Sequence[Column], lines: Sequence[Line]) -> list[tuple[str, str]]:

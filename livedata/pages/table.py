@@ -105,15 +105,12 @@ def show(dataset: str) -> AnyResponse:
         },
         dataset=shown,
         body=body(table.lines, columns, request.path, named_by, drawn, request.args.get("edit")),
-        **_columns(offered, chosen, drawn),
-        **_choosing(),
-        named_by=named_by["id"] if named_by else "rowKey",
+        **_columns(offered, chosen, drawn, named_by),
         **_story(raw, ends),
         **_files(shown, asked, _in_view(shown, offered, chosen)),
         **_paged(table, wish, asked),
         **_narrowing(wish, asked, shown),
-        **facets_shown(told, asked),
-        few=few_valued(offered, table.lines),
+        **facets_shown(told, asked, few_valued(offered, table.lines)),
         **fires,
     )
     return keep_columns(chosen, answer)
@@ -153,7 +150,10 @@ def _wish(asked: TableFilter, shown: Dataset, named_by: Column | None) -> TableQ
 
 
 def _columns(
-    offered: Sequence[Column], chosen: Collection[str], drawn: DrawnColumn
+    offered: Sequence[Column],
+    chosen: Collection[str],
+    drawn: DrawnColumn,
+    named_by: Column | None,
 ) -> dict[str, Any]:
     """The heads of the table, and what its columns may be chosen from."""
     columns = _shown_columns(offered, chosen)
@@ -163,6 +163,7 @@ def _columns(
         "chosen": chosen,
         "drawable": _drawable(columns),
         "drawn_column": drawn.field,
+        "named_by": named_by["id"] if named_by else "rowKey",
     }
 
 
@@ -284,6 +285,7 @@ def _narrowing(wish: TableQuery, asked: TableFilter, shown: Dataset) -> dict[str
         "only": ONLY,
         "sorting": sorting(wish, shown["columns"]),
         "newest": NEWEST,
+        **_choosing(),
     }
 
 
