@@ -56,13 +56,13 @@ for (const menu of document.querySelectorAll(".menu:has(> .panel)")) {
 const view = document.querySelector(".view"), wide = document.querySelector(".scrolling:has(> .wide)");
 if (view && wide) {
   const [name, ...heads] = [...wide.querySelectorAll("thead th")].slice(0, -2);
+  const place = element => element.getBoundingClientRect();
   const tell = () => {
-    const begin = name.getBoundingClientRect().right - 1, end = wide.getBoundingClientRect().right + 1;
-    const seen = heads.map(head => head.getBoundingClientRect());
-    const inside = seen.filter(each => each.left >= begin && each.right <= end).length;
-    view.textContent = `${inside} of ${heads.length} columns in view`;
+    const begin = place(name).right - 1, end = place(wide).right + 1;
+    const seen = heads.map(place).filter(each => each.left >= begin && each.right <= end).length;
+    view.textContent = `${seen} of ${heads.length} columns in view`;
   };
-  wide.addEventListener("scroll", tell, { passive: true });
+  wide.onscroll = tell;
   addEventListener("resize", tell);
   tell();
 }
