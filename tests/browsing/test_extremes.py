@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -196,3 +197,18 @@ def test_the_rows_of_a_table_of_many_columns_are_low(
                 ".map(each => each.offsetHeight / parseFloat(getComputedStyle(each).lineHeight)))"
             )
             assert 0 < highest < 1.5
+
+
+def test_a_table_of_many_columns_says_how_many_are_in_view_where_it_is_moved(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    (dataset,) = [
+        each for each in queries.datasets(store, "local", 99) if each["name"] == "fifty columns"
+    ]
+    with looking(browser, base_of(server), store) as visit:
+        page = visit.open(f"/datasets/{dataset['id']}")
+        told = page.locator(".view")
+        expect(told).to_have_text(re.compile(r"^[1-9]\d? of \d\d columns in view$"))
+        first = told.inner_text()
+        page.get_by_role("region", name="Rows").evaluate("table => table.scrollBy(9_999, 0)")
+        expect(told).not_to_have_text(first)

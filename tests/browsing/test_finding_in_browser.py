@@ -89,6 +89,27 @@ def test_a_clause_is_added_and_taken_away_with_scripts_and_without(
         expect(chips).to_have_count(0)
 
 
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE, NARROW])
+def test_what_opens_lies_over_the_table_and_nothing_moves(
+    browser: Browser, server: Serving, store: Store, views: list[str], viewport: Any
+) -> None:
+    places = """[...document.querySelectorAll(".tools > *, .scrolling")]
+        .map(each => each.getBoundingClientRect()).map(each => [each.x, each.y])"""
+    with looking(browser, base_of(server), store, viewport=viewport) as visit:
+        page = visit.open(views[0].partition("?")[0])
+        before = page.evaluate(places)
+        for name in ("Filter", "Columns", "Export"):
+            page.locator("summary", has_text=name).click()
+            expect(page.locator(".menu[open] > summary")).to_have_text(name)
+            assert page.evaluate(places) == before
+            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        page.keyboard.press("Escape")
+        expect(page.locator(".menu[open]")).to_have_count(0)
+        page.locator("summary", has_text="Filter").click()
+        page.get_by_text("39 rows").first.click()
+        expect(page.locator(".menu[open]")).to_have_count(0)
+
+
 def test_a_table_is_filtered_and_searched_by_keyboard(
     browser: Browser, server: Serving, store: Store, views: list[str]
 ) -> None:
