@@ -11,6 +11,7 @@ import pytest
 from livedata.model import ids
 from livedata.services import queries
 from tests import made
+from tests.api.person import NOWHERE
 from tests.browsing import addresses
 from tests.browsing.world import World
 from tests.watched import MOST, Watched
@@ -36,8 +37,11 @@ def every_page(store: Store, owner: str) -> list[str]:
     paths = [*addresses.ALONE, *addresses.of_looks(store, owner)]
     paths += addresses.of_notices(store, owner)
     for dataset, pages in addresses.of_datasets(store, owner):
-        paths += [*pages, f"{pages[0]}?sort=rowKey", f"{pages[0]}?edit=rows"]
-        paths += addresses.of_rows(store, owner, dataset)[:1]
+        rows = addresses.of_rows(store, owner, dataset)[:1]
+        # Without a row that is chosen this page leads to the table.
+        row = rows[0].rpartition("/")[2] if rows else NOWHERE
+        paths += [f"{each}?row={row}" if each.endswith("/edits") else each for each in pages]
+        paths += [f"{pages[0]}?sort=rowKey", f"{pages[0]}?edit=rows", *rows]
         paths += addresses.of_runs(store, owner, dataset)
     return paths
 
