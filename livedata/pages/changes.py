@@ -132,7 +132,8 @@ def _clock(change: Change, zone: str) -> str:
 def _words(day: date, today: date) -> str:
     """A day as a heading has it."""
     near = {today: "Today, ", today - timedelta(days=1): "Yesterday, "}.get(day, "")
-    return f"{near}{day:%A} {day.day} {day:%B %Y}"
+    year = f" {day.year}" if day.year != today.year else ""
+    return f"{near}{day:%a} {day.day} {day:%b}{year}"
 
 
 def _chips(wanted: Narrowing, dataset: Dataset) -> list[tuple[str, str]]:

@@ -53,12 +53,14 @@ class OfferedMoment(Struct, frozen=True):
 class Compared(Struct, frozen=True):
     """What became of the rows of a table, how many of each kind, and the lines of a page of them.
 
+    They are `number` on all pages together, which are of one kind if the address names it.
     `lasting` is the address of the same two moments, which mean the same tomorrow; None if those
     of the page do already.
     """
 
     diff: TableDiff
     counts: Mapping[str, int]
+    number: int
     rows: Sequence[RowDiff]
     lines: Sequence[RowLine]
     longest: int
@@ -94,6 +96,8 @@ def show(dataset: str) -> Response:
         zone=zone,
         windows=_windows(zone),
         refusal=refusal,
+        only=only if (only := _when("kind")) in KINDS else "",
+        of_kind={kind: address(kind=kind, after=None) for kind in (*KINDS, "")},
         earlier=None if compared is None else _earlier(compared.diff),
         more=None if compared is None else _more(compared, passed),
         back=back_by(ON_A_PAGE),
@@ -107,15 +111,18 @@ def _when(name: str) -> str:
 
 def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compared:
     ordered = sorted(told.named, key=lambda each: KINDS.index(each.diff["kind"]))
+    kinds = [each.diff["kind"] for each in ordered]
+    if (only := _when("kind")) in KINDS:
+        ordered = [each for each in ordered if each.diff["kind"] == only]
     rows = ordered[passed : passed + ON_A_PAGE]
     lines = [row_line(each, labels) for each in rows]
-    kinds = [each.diff["kind"] for each in ordered]
     # By sequences, since "now" and a day of today mean something else tomorrow.
     ends = {"from": str(told.since.sequence), "to": str(told.until.sequence)}
     moves = told.until.given == "now" or told.since.is_to_come or told.until.is_to_come
     return Compared(
         told,
         {kind: kinds.count(kind) for kind in KINDS},
+        len(ordered),
         [each.diff for each in rows],
         lines,
         longest_text(lines),
@@ -126,7 +133,7 @@ def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compar
 def _more(compared: Compared, passed: int) -> str | None:
     """The address of the rows that follow, None if none do."""
     following = passed + ON_A_PAGE
-    is_last = sum(compared.counts.values()) <= following
+    is_last = compared.number <= following
     return None if is_last else address(after=str(following))
 
 

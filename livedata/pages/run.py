@@ -18,10 +18,11 @@ from livedata.messages.render import sentence
 from livedata.messages.research import describe_calls
 from livedata.messages.research_findings import fact_meaning
 from livedata.messages.run_end import read_so_far
+from livedata.model import ids
 from livedata.model.dataset import Dataset, labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
-from livedata.model.ids import RunId
+from livedata.model.ids import RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.run import RowDeltas
 from livedata.pages.answers import page, sentences
@@ -39,13 +40,15 @@ from livedata.services.run_report import RunReport
 from livedata.services.run_report import report as report_of
 from livedata.services.run_view import RunView, viewing
 from livedata.services.whats_new import read_trouble
-from livedata.store import shown_runs
+from livedata.store import rows, shown_runs
 from livedata.store.shown_runs import RunEnd
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
 OF_A_KIND: Final = 10
 """So many rows that an accepted Run made, changed or found gone are shown of each."""
+QUOTED: Final = 3
+"""So many of the rows of a Run of research are shown with what a page says of them."""
 
 
 LOOKED_BACK: Final = 20
@@ -69,6 +72,14 @@ class Changed(Struct, frozen=True):
     rows: Sequence[RowDiff]
     lines: Sequence[RowLine]
     longest: int
+
+
+class ShownQuote(Struct, frozen=True):
+    """What a page says of a row, in its own words."""
+
+    line: RowLine
+    text: str
+    url: str
 
 
 class NextStep(Struct, frozen=True, omit_defaults=True):
@@ -98,8 +109,11 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
             if _has_open_run(view.dataset)
             else None
         )
+        beside = shown_runs.beside(view.reader, view.ref.id, view.row)
+        in_the_way = shown_runs.in_the_way(view.reader, view.owner, view.id)
         shown, kept, mendable = _shown(view, report, about, before), view.page, _is_mendable(view)
-    changed: Changed | None = shown["changed"]
+        changed: Changed | None = shown["changed"]
+        quotes = _quotes(view, changed) if changed and shown["research"] else []
     if shown["held"] is not None and before and not shown["held"].rows:
         raise no_end()
     return page(
@@ -123,6 +137,9 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         refusal=refusal,
         more=_more(report, shown["held"]),
         mendable=mendable,
+        beside=beside,
+        in_the_way=in_the_way,
+        quotes=quotes,
         back=back_by(ON_A_PAGE, f"/runs/{report.run['id']}"),
         **shown,
     )
@@ -179,6 +196,18 @@ def _changed(view: RunView) -> Changed | None:
     lines = [row_line(each, labels_by_name(view.dataset)) for each in told]
     counts = _counts(view.run["rowDeltas"], [each.diff["kind"] for each in told])
     return Changed(counts, [each.diff for each in told], lines, longest_text(lines))
+
+
+def _quotes(view: RunView, changed: Changed) -> list[ShownQuote]:
+    """For the first rows that a Run of research changed what a page says of each."""
+    told = []
+    for line in changed.lines[:QUOTED]:
+        row = RowId(ids.raw_id(line.row))
+        detail = rows.detail(view.reader, view.ref.id, view.ref.fields, row)
+        for observation in detail["observations"][:1] if detail else ():
+            texts = [entry["excerpt"] for entry in observation["entries"]]
+            told.append(ShownQuote(line, max(texts, key=len, default=""), observation["sourceUrl"]))
+    return [quote for quote in told if quote.text]
 
 
 def _counts(deltas: RowDeltas, shown: Sequence[str]) -> dict[str, int]:

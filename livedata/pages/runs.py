@@ -10,12 +10,12 @@ from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
-from livedata.messages.run_end import read_so_far
+from livedata.messages.run_end import read_so_far, without_advice
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.plot import plot
+from livedata.pages.markup.plot import plot, share
 from livedata.pages.paging import cursor, next_page, page_ahead, place_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
@@ -37,6 +37,8 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
     figures = all_figures(g.db, kept)
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
     first = place_of(kept[0]["queuedAt"], kept[0]["id"]) if kept else cursor(request.args)
+    took = {end.run: end.seconds for end in ends if end.seconds is not None}
+    longest = round(max(took.values(), default=0) * 1000)
     ahead = partial(run_ahead, g.db, owner, raw)
     return page(
         "runs.html",
@@ -46,7 +48,9 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         runs=kept,
         figures=figures,
         read_so_far=read_so_far,
-        took={end.run: end.seconds for end in ends if end.seconds is not None},
+        brief=without_advice,
+        took=took,
+        bars={run: share(round(seconds * 1000), longest) for run, seconds in took.items()},
         counts={end.run: end.rows for end in ends if end.rows is not None},
         has_why=any(run["error"] or _has_read(figures, run["id"]) for run in kept),
         back_of={end.run: end.back for end in ends if end.back},

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, tzinfo
 from functools import partial
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from flask import g, redirect, request
 from msgspec import Struct
@@ -25,6 +23,7 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.model.row_name import found_by, may_name_rows
 from livedata.pages.answers import page, sentences
+from livedata.pages.markup.filters import said
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, now_says, settled, typed_fields
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.declaration.consistency import check_name
@@ -121,11 +120,8 @@ def _fires(db: Database, raw: DatasetId, shown: Dataset) -> list[ShownFire]:
             after = ids.to_datetime(moments[-1])
             moments.append(Micros(ids.microseconds(next_fire(schedule, after, zone))))
         del moments[0]
-    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
-    return [
-        ShownFire(ids.format_timestamp(each), f"{ids.to_datetime(each).astimezone(local):%a %F %R}")
-        for each in moments
-    ]
+    fires = map(ids.format_timestamp, moments)
+    return [ShownFire(fire, said(fire, zone)) for fire in fires]
 
 
 def save(dataset: str) -> Response:
@@ -140,6 +136,9 @@ def _save(dataset: str, form: MultiDict[str, str]) -> Response:
     now = {name: str(texts[name] or "") for name in PROPERTIES}
     form = form.copy()
     clash = _choose_schedule(form)
+    # Whoever chooses a state as well means that one.
+    if form.get("activate") and form.get("schedule") and form.get("status") == now["status"]:
+        form["status"] = "active"
     sent = typed_fields(form, now, long=("question",))
     changed = {name: field.typed for name, field in sent.items() if field.is_changed}
     wrong = {name: now_says(now[name]) for name in changed if sent[name].is_moved}

@@ -54,6 +54,12 @@ WHERE d.id = :dataset GROUP BY d.row_count
 """
 
 
+_BESIDE = {
+    "earlier": "SELECT id FROM runs WHERE dataset_id = :dataset AND (queued_at, id) < "
+    "(:moment, :run) ORDER BY queued_at DESC, id DESC LIMIT 1",
+    "later": "SELECT id FROM runs WHERE dataset_id = :dataset AND (queued_at, id) > "
+    "(:moment, :run) ORDER BY queued_at, id LIMIT 1",
+}
 _NOT_ACCEPTED = """
 SELECT d.id, d.name, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error, (
     SELECT CASE WHEN n.status IN ('queued', 'running') THEN n.id END FROM runs n
@@ -187,6 +193,25 @@ def ahead(
         ahead=count - 1,
     )
     return None if row is None else (row[0], format_uuid(row[1]))
+
+
+def beside(reader: Reader, dataset: DatasetId, run: WholeRun) -> dict[str, str | None]:
+    """The ids of the Runs of a dataset that were queued just before and just after one."""
+    place = {"dataset": dataset, "moment": run.queued, "run": raw_id(run.run["id"])}
+    found = {name: reader.value(query, **place) for name, query in _BESIDE.items()}
+    return {name: None if one is None else format_uuid(one) for name, one in found.items()}
+
+
+def in_the_way(reader: Reader, owner: OwnerName, run: RunId) -> str | None:
+    """The id of the Run for whose turn a queued one waits, if it is of the owner."""
+    found = reader.value(
+        "SELECT r.id FROM runs w JOIN runs r ON r.turn = w.site AND r.status = 'running' "
+        "JOIN datasets d ON d.id = r.dataset_id "
+        "WHERE w.id = :run AND w.status = 'queued' AND d.owner = :owner",
+        run=run,
+        owner=owner,
+    )
+    return None if found is None else format_uuid(found)
 
 
 def earlier_runs(

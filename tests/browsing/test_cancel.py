@@ -64,19 +64,30 @@ def test_how_far_a_run_is_is_drawn_beside_the_rows_of_the_last_accepted_one(
     assert "<progress" not in alice.get(path)  # it is queued
     again = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert again is not None
-    for items, drawn in ((2, 'value="2" max="3"'), (5, 'value="5" max="5"')):
+    for items, drawn, said in (
+        (2, 'value="2" max="3"', "2 of about 3 items, on 1 page so far."),
+        (5, 'value="5" max="5"', "1 page with 5 items so far."),
+    ):
         attempts.heartbeat(store, again, Progress(1, items))
-        assert f"<progress {drawn}" in alice.get(path)
+        page = alice.get(path)
+        assert f"<progress {drawn}" in page
+        assert f"Running: {said}" in re.sub("<[^>]+>", "", page)
+        assert "this page renews itself every 5 s" in page
     assert "See the Run that is running" not in alice.get(path)
     assert "See the Run that is running" in alice.get(f"/datasets/{ids.format_uuid(dataset)}")
 
 
-def test_a_run_that_waits_says_for_what(alice: Visitor, store: Store) -> None:
-    begun(store, alice.owner)
+def test_a_run_that_waits_says_for_what(alice: Visitor, bob: Visitor, store: Store) -> None:
+    _, first = begun(store, alice.owner)
     other = made.make_dataset(store, alice.owner, "other")
     run, _ = runs.enqueue(store, alice.owner, other)
     told = "It waits for its turn at shop.example: another Run of that site is in progress."
-    assert f"<b>Queued</b>. {told} <a" in alice.get(f"/runs/{run}")
+    way = f'<a href="{first}">See the Run that has the turn</a>'
+    assert f"<b>Queued</b>. {told} {way} <a" in alice.get(f"/runs/{run}")
+    # Of another owner's Run nothing is told but that it is there.
+    his, _ = runs.enqueue(store, bob.owner, made.make_dataset(store, bob.owner, "his"))
+    assert first not in bob.get(f"/runs/{his}")
+    assert bob.post(f"/runs/{his}/cancel", bob.token("/")).status_code == 303
     third, _ = runs.enqueue(store, alice.owner, made.make_dataset(store, alice.owner, "third"))
     longer = '<data value="1">1</data> Run of that site waits longer.'
     assert f"<b>Queued</b>. {told} {longer} <a" in alice.get(f"/runs/{third}")

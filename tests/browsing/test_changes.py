@@ -113,7 +113,7 @@ def test_each_day_has_a_heading_with_what_became_of_its_rows(
         (words, " ".join(re.sub("<[^>]+>", " ", facts).split()))
         for words, facts in (*heading.findall(newest), *heading.findall(oldest))
     ]
-    names = [f"{day:%A} {day.day} {day:%B %Y}" for day in days]
+    names = [f"{day:%a} {day.day} {day:%b}" for day in days]
     assert told == [
         (f"Today, {names[2]}", "1 gone 1 new"),
         (f"Yesterday, {names[1]}", "10 new"),

@@ -187,6 +187,24 @@ def test_many_rows_are_paged_and_as_json_each_is_there_once(alice: Visitor, stor
     assert answer["next"] is not None
 
 
+def test_many_rows_of_a_kind_are_folded_behind_the_first_and_each_kind_is_a_click_away(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(2 * ON_A_PAGE)
+    made.take(store, dataset, items[:3], owner=alice.owner)
+    changed = {**items[0], "title": "another"}
+    made.take(store, dataset, [changed, *items[1:]], owner=alice.owner)
+    path = f"{compare_of(dataset)}?from=3"
+    page = re.sub("</?data[^>]*>", "", alice.get(path))
+    assert "<summary>90 more of 197 new</summary>" in page
+    assert len(rows_of(page.partition("<details>")[0])) == 10
+    (link,) = re.findall(r'<a href="([^"]+)">1 changed</a>', page)
+    assert rows_of(alice.get(unescape(link))) == [(items[0]["sku"], "changed")]
+    shown = [row for each in alice.pages(f"{path}&kind=new") for row in rows_of(each)]
+    assert shown == [(item["sku"], "new") for item in items[3:]]
+
+
 def test_of_very_many_changes_the_last_are_looked_at_and_it_says_so(
     alice: Visitor, monkeypatch: pytest.MonkeyPatch, shop: DatasetId
 ) -> None:

@@ -22,7 +22,7 @@ ESCAPED = "https://shop.example/a?b=1&amp;c=2"
 
 def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
     exact = "2026-11-23T18:35:29.492001Z"
-    assert moment(exact) == f'<time datetime="{exact}" title="{exact}">2026-11-23 18:35 UTC</time>'
+    assert moment(exact) == f'<time datetime="{exact}" title="{exact}">23 Nov 2026 18:35 UTC</time>'
     assert moment(None) == '<span class="none">none</span>'
 
 

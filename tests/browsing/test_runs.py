@@ -294,6 +294,7 @@ def test_a_held_run_leads_to_the_page_to_look_at_and_to_a_newer_run(
     assert f'<a href="{runs.by_end["queued"]}">A new Run is queued: see it</a>' in card
     # What removes rows is not what a hurried hand finds first.
     assert '<button class="quiet">Accept this output' in card
+    assert "itemSelector</code> is the selector of the source that finds the items" in card
     assert "Run again" not in card
     cancel = f"{runs.by_end['queued']}/cancel"
     assert alice.post(cancel, alice.token("/")).status_code == 303
@@ -364,6 +365,17 @@ def test_the_list_and_the_page_say_alike_how_long_a_run_took_whenever_it_is_acce
     assert took is not None
     line = alice.get(runs.path).partition(f'href="{held}">')[2].partition("</tr>")[0]
     assert f'data-label="Took">{took[1]}</td>' in line
+    assert '<rect width="' in line.partition('class="bar end succeeded">')[2]
+
+
+@pytest.mark.one_database
+def test_a_run_leads_to_the_ones_beside_it(alice: Visitor, runs: Runs) -> None:
+    listed = [f"/runs/{run['id']}" for run in alice.as_json(runs.path)["data"]]
+    for place, run in enumerate(listed):
+        page = alice.get(run)
+        earlier = re.findall(r'<a href="([^"]+)" rel="prev">← Earlier Run', page)
+        later = re.findall(r'<a href="([^"]+)" rel="next">Later Run →', page)
+        assert (earlier, later) == (listed[place + 1 : place + 2], listed[:place][-1:])
 
 
 def test_a_run_is_asked_for_and_not_twice_at_once(alice: Visitor, store: Store) -> None:
@@ -418,6 +430,7 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
         "What it did",
         "<li>120 tokens, $0.25</li>",
         '<dt>Kept</dt><dd><data value="1">1</data>: <bdi>Acme</bdi></dd>',
+        "<q><bdi>",
     )
     assert [text for text in told if text not in page] == []
     # What it took is told once.

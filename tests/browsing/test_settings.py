@@ -118,6 +118,30 @@ def test_what_is_typed_is_saved(browser: Browser, store: Store, dataset: Dataset
     assert page.count('<time class="exact"') == 3
 
 
+def test_who_chooses_a_schedule_may_make_the_dataset_active_with_it(
+    browser: Browser, store: Store, dataset: DatasetId
+) -> None:
+    offer = "Make it active too: the schedule starts Runs from then on"
+    assert offer in browser.page
+    # Without a schedule it says nothing, and who chooses a state means that one.
+    browser.send("settings", activate="yes")
+    assert saved(store, dataset)["status"] == "draft"
+    browser.send("settings", activate="yes", common="0 6 * * *", status="paused")
+    assert saved(store, dataset)["status"] == "paused"
+    browser.send("settings", common="")
+    page = browser.send("settings", activate="yes", common="0 6 * * *")
+    assert saved(store, dataset)["status"] == "active"
+    assert offer not in page
+
+
+def test_the_settings_lead_to_who_is_told(
+    browser: Browser, alice: Visitor, dataset: DatasetId
+) -> None:
+    link = f'href="/notices?dataset={ids.format_uuid(dataset)}">Notices of this dataset</a>'
+    assert link in browser.page
+    alice.get(f"/notices?dataset={ids.format_uuid(dataset)}")
+
+
 def test_the_next_fires_stand_by_the_clock_of_the_service(
     alice: Visitor, app: Flask, dataset: DatasetId
 ) -> None:
@@ -127,9 +151,10 @@ def test_the_next_fires_stand_by_the_clock_of_the_service(
     page = Browser(alice, dataset).send("settings", schedule="0 9 * * *", common="other")
     assert "by the clock of Asia/Tokyo" in page
     assert "No Run starts while it is draft; active, the next would" in page
-    local = re.findall(r'<time class="exact" datetime="([^"]*)"[^>]*>\w{3} ([^<]*)</time>', page)
+    local = re.findall(r'<time class="exact" datetime="([^"]*)"[^>]*>([^<]*)</time>', page)
     assert len(local) == 3
-    assert all("T00:00:00" in at and shown.endswith("09:00") for at, shown in local)
+    assert all("T00:00:00" in at and shown.endswith(" 09:00") for at, shown in local)
+    assert "tomorrow 09:00" in {shown for _, shown in local}
 
 
 @pytest.mark.parametrize(
@@ -404,9 +429,9 @@ def mended(browser: Browser, selector: str = "li.card") -> str:
 def test_the_address_that_runs_read_stands_there_with_a_way_to_another_source(
     browser: Browser, alice: Visitor, dataset: DatasetId
 ) -> None:
-    told = browser.page.partition('<h2 id="source">')[2].partition("</p>")[0]
+    told = browser.page.partition('<h2 id="source">')[2].partition("<details")[0]
     said = " ".join(re.sub("<[^>]*>", "", told).split())
-    assert said == f"Source Reads {made.URL} · Mend or change the source"
+    assert said.endswith(f"Reads {made.URL} Mend or change the source")
     (to,) = re.findall(r'href="([^"]*)">Mend or change the source', told)
     assert to == f"{path_of(dataset)}/preview"
     alice.get(to)

@@ -1,10 +1,14 @@
 // Writes moments and numbers in the reader's form. Each page is whole without it.
 "use strict";
 
-const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+// As the pages write days: "5 Oct 14:05", and of another year "5 Oct 2025 14:05".
+const parts = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const near = new Intl.DateTimeFormat("en-GB", parts);
+const far = new Intl.DateTimeFormat("en-GB", { ...parts, year: "numeric" });
 for (const time of document.querySelectorAll("time[datetime]:not(.exact)")) {
   const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.getTime())) time.textContent = moments.format(moment);
+  const form = moment.getFullYear() === new Date().getFullYear() ? near : far;
+  if (!Number.isNaN(moment.getTime())) time.textContent = form.format(moment).replace(",", "");
   time.title = time.dateTime;
 }
 

@@ -45,7 +45,7 @@ _WRITTEN_OTHERWISE: Final = re.compile(r"[&<>\"']").search
 """Whether HTML writes one of the characters of a text in another way."""
 _UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
 """A unit, its seconds, and from how many seconds on it is told."""
-_DAYS: Final = {0: "today", 1: "yesterday"}
+_DAYS: Final = {-1: "tomorrow", 0: "today", 1: "yesterday"}
 """How many days ago a day is -> what it is called."""
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _PART: Final = re.compile(r"\w+|\s+")
@@ -115,8 +115,8 @@ def moment(timestamp: str | None) -> str:
     """A moment in UTC to the minute, with the exact one at hand; a script makes it the reader's."""
     if timestamp is None:
         return '<span class="none">none</span>'
-    exact = escape(timestamp)
-    return f'<time datetime="{exact}" title="{exact}">{exact[:10]} {exact[11:16]} UTC</time>'
+    exact, then = escape(timestamp), ids.to_datetime(Micros(ids.parse_timestamp(timestamp)))
+    return f'<time datetime="{exact}" title="{exact}">{_dated(then)} UTC</time>'
 
 
 def said(timestamp: str, zone: str) -> str:
