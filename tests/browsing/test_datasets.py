@@ -226,8 +226,8 @@ def test_when_a_run_was_accepted_last_stands_beside_what_has_changed(
 
     assert said() == "never"
     made.take(store, dataset, owner=alice.owner)
-    assert said() == "just now, 3 changes"
+    assert said() == "just now, 3 new"
     made.take(store, dataset, owner=alice.owner)
-    assert said() == "just now; 3 changes just now"
+    assert said() == "just now; 3 new just now"
     World(store, alice.owner).blocked(dataset)
-    assert said() == "just now; 3 changes just now"
+    assert said() == "just now; 3 new just now"
