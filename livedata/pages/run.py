@@ -109,11 +109,9 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
             if _has_open_run(view.dataset)
             else None
         )
-        beside = shown_runs.beside(view.reader, view.ref.id, view.row)
-        in_the_way = shown_runs.in_the_way(view.reader, view.owner, view.id)
         shown, kept, mendable = _shown(view, report, about, before), view.page, _is_mendable(view)
-        changed: Changed | None = shown["changed"]
-        quotes = _quotes(view, changed) if changed and shown["research"] else []
+        around = _around(view, shown)
+    changed: Changed | None = shown["changed"]
     if shown["held"] is not None and before and not shown["held"].rows:
         raise no_end()
     return page(
@@ -137,10 +135,8 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         refusal=refusal,
         more=_more(report, shown["held"]),
         mendable=mendable,
-        beside=beside,
-        in_the_way=in_the_way,
-        quotes=quotes,
         back=back_by(ON_A_PAGE, f"/runs/{report.run['id']}"),
+        **around,
         **shown,
     )
 
@@ -165,6 +161,16 @@ def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dic
         "trace": diagnostics.timing(view),
         "progress": report.progress,
         "lastAccepted": None if report.progress is None else _last_accepted(view),
+    }
+
+
+def _around(view: RunView, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What leads away from a Run: those beside it, the one in its way, and what pages say."""
+    is_quoted = shown["changed"] is not None and shown["research"] is not None
+    return {
+        "beside": shown_runs.beside(view.reader, view.ref.id, view.row),
+        "in_the_way": shown_runs.in_the_way(view.reader, view.owner, view.id),
+        "quotes": _quotes(view, shown["changed"]) if is_quoted else [],
     }
 
 
