@@ -39,6 +39,6 @@ def test_the_budget_of_the_day_stands_beside_what_research_has_used_of_it(
         "has used 49000 tokens and 0.13 US dollars; the next day begins "
     )
     said, today = told(ResearchSettings(research_tokens_a_day=50_000, research_usd_a_day=2.5))
-    assert said.startswith("has used 49000 of 50000 tokens and 0.13 of 2.5 US dollars; the next")
+    assert said.startswith("has used 49000 of 50000 tokens and 0.13 of 2.50 US dollars; the next")
     assert said.endswith("A Run that would need more than is left asks no model and says so.")
     assert (today["tokens"], today["most_tokens"], today["most_usd"]) == (49_000, 50_000, 2.5)
