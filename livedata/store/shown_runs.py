@@ -198,20 +198,20 @@ def ahead(
 def beside(reader: Reader, dataset: DatasetId, run: WholeRun) -> dict[str, str | None]:
     """The ids of the Runs of a dataset that were queued just before and just after one."""
     place = {"dataset": dataset, "moment": run.queued, "run": raw_id(run.run["id"])}
-    found = {name: reader.value(query, **place) for name, query in _BESIDE.items()}
-    return {name: None if one is None else format_uuid(one) for name, one in found.items()}
+    runs = {name: reader.value(query, **place) for name, query in _BESIDE.items()}
+    return {name: None if key is None else format_uuid(key) for name, key in runs.items()}
 
 
 def in_the_way(reader: Reader, owner: OwnerName, run: RunId) -> str | None:
     """The id of the Run for whose turn a queued one waits, if it is of the owner."""
-    found = reader.value(
+    holder = reader.value(
         "SELECT r.id FROM runs w JOIN runs r ON r.turn = w.site AND r.status = 'running' "
         "JOIN datasets d ON d.id = r.dataset_id "
         "WHERE w.id = :run AND w.status = 'queued' AND d.owner = :owner",
         run=run,
         owner=owner,
     )
-    return None if found is None else format_uuid(found)
+    return None if holder is None else format_uuid(holder)
 
 
 def earlier_runs(
