@@ -380,8 +380,8 @@ def test_a_run_leads_to_the_ones_beside_it(alice: Visitor, runs: Runs) -> None:
     listed = [f"/runs/{run['id']}" for run in alice.as_json(runs.path)["data"]]
     for place, run in enumerate(listed):
         page = alice.get(run)
-        earlier = re.findall(r'<a href="([^"]+)" rel="prev">← Earlier Run', page)
-        later = re.findall(r'<a href="([^"]+)" rel="next">Later Run →', page)
+        earlier = re.findall(r'<a href="([^"]+)">← Earlier Run', page)
+        later = re.findall(r'<a href="([^"]+)">Later Run →', page)
         assert (earlier, later) == (listed[place + 1 : place + 2], listed[:place][-1:])
 
 
@@ -401,7 +401,8 @@ def test_each_page_of_a_dataset_asks_for_a_run_or_leads_to_the_open_one(
     alice: Visitor, store: Store
 ) -> None:
     dataset = f"/datasets/{ids.format_uuid(made.make_dataset(store, 'alice'))}"
-    pages = [f"{dataset}{more}" for more in OF_A_DATASET]
+    # Without a chosen row the page of edits leads to the table.
+    pages = [f"{dataset}{more}" for more in OF_A_DATASET if more != "/edits"]
     form = f'<form class="now" method="post" action="{dataset}/runs">'
     assert all(alice.get(page).count(form) == 1 for page in pages)
     queued = alice.post(f"{dataset}/runs", alice.token(dataset)).location
