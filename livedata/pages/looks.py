@@ -52,7 +52,7 @@ class OfferedColumn(Struct, frozen=True):
     title: str
     kept: bool
     type: str
-    example: Scalar
+    examples: Sequence[Scalar]
     filled: int
     required: bool
 
@@ -74,8 +74,8 @@ class Outcome(Struct, frozen=True):
     why: str | None
     columns: Sequence[tuple[str, int, int]]
     """The title of each, in how many records it is filled, and in how many it is unreadable."""
-    titles: Mapping[str, str]
-    rows: Sequence[Mapping[str, Scalar]]
+    titles: Sequence[str]
+    rows: Sequence[Sequence[Scalar]]
     pages: Sequence[Mapping[str, Any]]
     records: int
     failed: Sequence[str]
@@ -280,10 +280,10 @@ def _columns(look: StoredLook) -> list[OfferedColumn]:
         if f"{TITLE}{place}" in request.form:
             title = as_sent(request.form[f"{TITLE}{place}"])
             kept = f"{KEEP}{place}" in request.form
-        example = next((row[place] for row in seen.rows if row[place] is not None), None)
+        examples = list(dict.fromkeys(row[place] for row in seen.rows if row[place] is not None))
         required = bool(fields[column["name"]].get("required"))
         named = (column["name"], title, kept, column["type"])
-        offered.append(OfferedColumn(*named, example, seen.filled[place], required))
+        offered.append(OfferedColumn(*named, examples[:3], seen.filled[place], required))
     return offered
 
 
@@ -348,8 +348,8 @@ def _outcome(look: StoredLook) -> Outcome | None:
             (titles[field["name"]], field["filled"], field["extractionFailed"])
             for field in tried["fields"]
         ],
-        titles,
-        tried["rows"],
+        list(titles.values()),
+        [[row.get(name) for name in titles] for row in tried["rows"]],
         tried["pages"],
         sum(each["items"] for each in tried["pages"]),
         [str(check.get("message", check["checkId"])) for check in checks],

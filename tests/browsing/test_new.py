@@ -150,7 +150,7 @@ def test_the_verdict_comes_first_and_the_table_is_made_there_by_the_one_button(
     order = [
         *("A Run would accept this", 'id="make"', "Make the table and run it", "The first rows"),
         *("What is kept", 'name="keep-0"', "Key: what tells the records apart"),
-        *('<details class="further">\n<summary id="again">Is another list meant?', "List 2"),
+        *('<summary id="again"><h2>Is another list meant?</h2>12 links, 4 table cells', "List 2"),
     ]
     places = [page.find(part) for part in order]
     assert places == sorted(places)
@@ -171,20 +171,33 @@ def test_what_is_filled_is_counted_once_over_all_pages_that_were_read(
     assert "of 40" not in page.replace("8 of 40 records of the first page", "")
 
 
-def test_where_no_list_is_what_repeats_comes_first_by_its_name_and_then_the_field(
+def test_where_no_list_is_it_says_what_repeats_and_asks_again_with_the_address(
     alice: Visitor, store: Store
 ) -> None:
     none = path_of(World(store, alice.owner).looks()[2])
     page = alice.get(none)
     order = [
-        *("No list found on this page", "What repeats on the page", "12 links in <code"),
-        *("It begins: <bdi>Home", "4 table cells in <code", "Look again</h2>", 'id="like"'),
+        *("No list found on this page", "Found instead: 12 links, 4 table cells."),
+        *("Look again</h2>", f'value="{ADDRESS}?none"', 'id="like"', "<button>Look again"),
+        *("What repeats on the page", "12 links in <code"),
+        *("It begins: <bdi>Home", "4 table cells in <code"),
     ]
     places = [page.find(part) for part in order]
     assert -1 not in places
     assert places == sorted(places)
+    assert page.partition("<main")[2].count("<button>") == 1
     assert "List 2" not in page
     assert "<table" not in page  # the links have no text that a sample could show
+
+
+def test_the_steps_say_where_one_is(alice: Visitor, store: Store) -> None:
+    tried, refused, none = map(path_of, World(store, alice.owner).looks())
+    for path, step in (("/new", "Address"), (none, "List"), (refused, "Try"), (tried, "Create")):
+        assert f'<li aria-current="step">{step}</li>' in alice.get(path)
+
+
+def test_a_column_shows_three_of_its_values(alice: Visitor, seen: str) -> None:
+    assert "K000 · K001 · K002" in text_of(alice.get(seen))
 
 
 @pytest.mark.one_database
@@ -206,8 +219,8 @@ def test_a_trial_that_is_refused_says_what_to_do_next(alice: Visitor, store: Sto
     page = alice.get(refused)
     verdict = page.partition('aria-label="What a Run would say"')[2].partition("</section>")[0]
     # The identity of the records was at fault.
-    assert '<a href="#key">Choose another key</a>' in verdict
-    assert '<a href="#again">Read another list</a>' in verdict
+    assert '<a class="button quiet" href="#key">Choose another key</a>' in verdict
+    assert '<a class="button quiet" href="#again">Read another list</a>' in verdict
     assert 'id="key"' in page
     assert 'id="again"' in page
     assert "Make the table" not in page
