@@ -7,23 +7,25 @@ from typing import Final
 
 from flask import g, redirect, request
 from markupsafe import Markup
+from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.hints import Subject
 from livedata.model import ids
+from livedata.model.account import LedgerEntry
 from livedata.model.errors import Conflict, Invalid
 from livedata.model.ids import Micros
 from livedata.pages.answers import page, sentences, wants_json
-from livedata.pages.markup.plot import bars
+from livedata.pages.markup.plot import bars, day_of
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.typed import WRONG, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import accounts, queries
 from livedata.services.pages import sessions
-from livedata.services.pages.history import Point, of_charges, of_days
+from livedata.services.pages.history import of_charges
 from livedata.services.pages.row_edits import as_sent
-from livedata.services.research.days import last_days, of_owner
+from livedata.services.research.days import Day, last_days, of_owner
 
 ON_A_PAGE: Final = 30
 """So many entries of the ledger are on a page, which is no long way on a phone."""
@@ -57,19 +59,32 @@ def show_usage() -> Response:
         names={each.dataset_id: each.name for each in by_dataset},
         more=address(after=str(passed + ON_A_PAGE)) if is_long else None,
         back=back_by(ON_A_PAGE),
-        days=days,
+        days=_by_day(ledger, days),
+        has_research=bool(days),
         today=today if today.tokens or settings.has_day else None,
         passed=passed,
-        charts=_charts(
-            ("Credits by day", of_charges(ledger)), ("Tokens of research by day", of_days(days))
-        ),
+        chart=bars(of_charges(ledger)),
         usd=sum(day.usd for day in days),
     )
 
 
-def _charts(*of: tuple[str, Sequence[Point]]) -> list[tuple[str, Markup]]:
-    """What each chart is of, and the chart; none of what was never used."""
-    return [(title, chart) for title, days in of if (chart := bars(days))]
+class UsedDay(Struct, frozen=True):
+    """What a day took: the credits of its Runs, and its research."""
+
+    day: Markup
+    credits: float
+    research: Day
+
+
+def _by_day(ledger: Sequence[LedgerEntry], days: Sequence[Day]) -> list[UsedDay]:
+    """The days that took anything, the newest first."""
+    researched = {day.day: day for day in days}
+    charged = [(point.at[:10], point.value or 0) for point in reversed(of_charges(ledger))]
+    return [
+        UsedDay(day_of(day), taken, researched.get(day, Day(day)))
+        for day, taken in charged
+        if taken or day in researched
+    ]
 
 
 @at_one_moment

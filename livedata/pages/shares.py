@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from flask import g, redirect, request
 from msgspec import Struct
@@ -10,13 +11,12 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
-from livedata.api.tables import CHANGE_FORMS, ROW_FORMS
 from livedata.hints import Subject
 from livedata.model import ids
 from livedata.model.account import Share
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import Conflict, Invalid, NotFound
-from livedata.model.ids import DatasetId, Micros
+from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.pages.answers import page, sentences
 from livedata.pages.filter import TableFilter
 from livedata.pages.typed import WRONG, RefusedForm, request_id_of
@@ -24,6 +24,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, shares
 from livedata.services.pages import sessions
 from livedata.services.pages.row_edits import as_sent
+from livedata.services.pages.table import how_many
 
 _MADE_BEFORE = (
     "This address was made already, and it is not shown again: revoke it, and make another one."
@@ -32,6 +33,16 @@ ALL = "all"
 """What the form says of columns if it is not only of those that are ticked."""
 FEW = 12
 """Of so many columns all are ticked at first: some of them are taken away, not chosen."""
+_FORMS: Final[Mapping[str, str]] = {
+    "csv": "CSV",
+    "xlsx": "XLSX",
+    "json": "JSON",
+    "jsonl": "JSON Lines",
+    "parquet": "Parquet",
+    "changes.csv": "Changes as CSV",
+    "changes.jsonl": "Changes as JSON Lines",
+}
+"""What an address may end in, that of a spreadsheet first -> what it is called."""
 _NO_COLUMN = "Choose one column at least."
 
 
@@ -82,6 +93,31 @@ def _clauses(given: MultiDict[str, str]) -> MultiDict[str, str]:
     return MultiDict([*(("where", line) for line in lines), *fields])
 
 
+class ShownShare(Struct, frozen=True):
+    """An address, the rows that it shows, in words, and how many these are, if that is known."""
+
+    share: Share
+    of: Sequence[str]
+    rows: int | None
+
+
+def _shown(owner: OwnerName, dataset: Dataset, listed: Sequence[Share]) -> list[ShownShare]:
+    raw = DatasetId(ids.raw_id(dataset["id"]))
+    asked = [
+        TableFilter.of(MultiDict([("where", text) for text in share["where"]]), dataset["columns"])
+        for share in listed
+    ]
+    numbers = how_many(g.db, owner, raw, (each.states for each in asked if each.states))
+    return [
+        ShownShare(
+            share,
+            [chip.words for chip in each.chips],
+            next(numbers) if each.states else None if each.wrong else dataset["rowCount"],
+        )
+        for share, each in zip(listed, asked, strict=True)
+    ]
+
+
 @at_one_moment
 def show(
     dataset: str,
@@ -102,14 +138,15 @@ def show(
         status=status,
         dataset=shown,
         labels={column["name"]: column["label"] for column in shown["columns"]},
-        open_shares=[share for share in listed if not share["revoked"]],
+        open_shares=_shown(owner, shown, [share for share in listed if not share["revoked"]]),
         revoked=[share for share in listed if share["revoked"]],
         form=form,
         asked=form.asked,
         strange=[name for name in form.columns if name not in names],
         refused=refused,
-        made=made,
-        forms=(*ROW_FORMS, *CHANGE_FORMS),
+        made=[(name, f"{made.removesuffix('csv')}{form}") for form, name in _FORMS.items()]
+        if made
+        else None,
         request_id=sessions.make_token(),
         reached=bool(context().public_url),
         about=Subject(owner, shown["name"]),

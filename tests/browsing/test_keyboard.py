@@ -84,8 +84,7 @@ def test_a_new_table_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
             base = f"http://127.0.0.1:{server.port}"
             with looking(browser, base, store, viewport={"width": 320, "height": 640}) as visit:
                 page = visit.page
-                go(page, "New table from an address")
-                expect(page.get_by_label("Address of the page")).to_be_focused()
+                to(page, "Address of the page")
                 page.keyboard.type("http://10.0.0.1/")
                 page.keyboard.press("Enter")
                 expect(page.get_by_role("alert")).to_contain_text("private address")

@@ -109,7 +109,6 @@ def make_and_mind(person: Person, store: Store, site: Site) -> None:
     """From the first page to a table that has a schedule, an address for others and a notice."""
     address = site.at("/books")
     person.open("/")
-    person.press("New table from an address")
     person.fill("Address of the page", address)
     person.press("Look at the page")
     come(person, "What is kept")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from livedata.api.tables import CHANGE_FORMS, ROW_FORMS
 from livedata.model import ids
 from livedata.services import queries, shares
 from livedata.services.pages import sessions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.services.conftest import Clock
 
-ADDRESS = re.compile(r"http://localhost(/share/[A-Za-z0-9_-]{43}/shop\.csv)</code></pre>")
+ADDRESS = re.compile(r">http://localhost(/share/[A-Za-z0-9_-]{43}/shop\.csv)</code>")
 
 
 @pytest.fixture
@@ -288,3 +289,31 @@ def test_an_open_address_names_its_columns_by_their_labels(alice: Visitor, store
     page = alice.get(f"/datasets/{ids.format_uuid(dataset)}/shares")
     told = page.partition('<td data-label="Columns">')[2].partition("</td>")[0]
     assert re.sub("<[^>]*>", "", told) == "Title, Price"
+
+
+def test_a_new_address_stands_there_once_for_each_form(
+    app: Flask, alice: Visitor, dataset: DatasetId
+) -> None:
+    page = SharesPage(alice, dataset).make()
+    paths = re.findall(r">http://localhost(/share/[^<]+)</code>", page)
+    ends = [path.partition("/shop.")[2] for path in paths]
+    assert {*ends} == {*ROW_FORMS, *CHANGE_FORMS}
+    assert ends[0] == "csv"
+    for path in paths:
+        with app.test_client().get(path) as answer:
+            assert answer.status_code == 200, path
+
+
+def test_an_open_address_says_how_many_rows_it_shows_in_words(alice: Visitor, store: Store) -> None:
+    dataset = World(store, alice.owner).shop()
+    opened = SharesPage(alice, dataset)
+    opened.make(label="all")
+    opened.make(label="few", where=["price < 5", "title is not empty"])
+    page = alice.get(opened.path)
+    told = re.findall(r'<td data-label="Rows">(.*?)</td>', page)
+    rows = [re.sub("<[^>]*>", "", each) for each in told]
+    assert "all 39" in rows
+    (few,) = [each for each in rows if "Price" in each]
+    assert few.endswith(" where Price is below 5 and Title is not empty")
+    # 39 lamps are there, of which each fifth has no price: K001 to K004 cost less than 5.
+    assert few.split()[0] == "4"

@@ -6,6 +6,7 @@ Drawn here, so that it needs no script, also in a file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, Final
 
 from markupsafe import Markup, escape
@@ -21,6 +22,8 @@ from livedata.store.shown_runs import RunEnd
 _WIDTH = 1000
 _NARROWEST = 8
 """What took no time is still seen."""
+_BARRED: Final = 2
+"""So many days that took anything are worth a drawing."""
 _HIGH, _LOWEST = 24, 4
 """How high the bar of the longest Run of a strip is, and that of the shortest."""
 
@@ -62,27 +65,37 @@ def plot(points: Sequence[Point], floor: float | None = None) -> Markup | None:
     )
 
 
+def day_of(day: str) -> Markup:
+    """A day in UTC, of a window in which its year is plain."""
+    exact = escape(day[:10])
+    return Markup(f'<time class="exact" datetime="{exact}" title="{exact}">{_called(day)}</time>')  # noqa: S704
+
+
+def _called(day: str) -> str:
+    then = date.fromisoformat(day[:10])
+    return f"{then.day} {then:%b}"
+
+
 def bars(days: Sequence[Point]) -> Markup | None:
-    """A number of each day as a bar over 0, the oldest day first; None if all of them are 0."""
+    """A number of each day as a bar over 0, the oldest day first; None of less than two days."""
     most = max((day.value or 0 for day in days), default=0)
-    if not most:
+    if sum(bool(day.value) for day in days) < _BARRED:
         return None
     room, whole = _BARS.width / len(days), _BARS.height - _BARS.edge
     drawn = "".join(
         f'<rect x="{place * room + room / 8:.1f}" y="{_BARS.height - high:.1f}"'
-        f' width="{room * 0.75:.1f}" height="{high:.1f}"><title>{day.at[:10]}: {day.value}</title>'
-        "</rect>"
+        f' width="{room * 0.75:.1f}" height="{high:.1f}">'
+        f"<title>{_called(day.at)}: {day.value}</title></rect>"
         for place, day in enumerate(days)
         if (high := (day.value or 0) / most * whole)
     )
-    first, last = (days[end].at[:10] for end in (0, -1))
-    ends = [f'<time class="exact" datetime="{day}">{day}</time>' for day in (first, last)]
-    told = f"{len(days)} days, from {first} to {last}; the most is {most}."
+    first, last = days[0].at, days[-1].at
+    told = f"{len(days)} days, from {_called(first)} to {_called(last)}; the most is {most}."
     return Markup(  # noqa: S704  (numbers and days of ours)
         f'<figure class="plot bars"><span class="high">{count(most)}</span>'
         f'<span class="low">{count(0)}</span><svg viewBox="0 0 {_BARS.width} {_BARS.height}"'
         f' role="img" aria-label="{told}" fill="currentColor">{drawn}</svg>'
-        f'<span class="times">{" ".join(ends)}</span></figure>'
+        f'<span class="times">{day_of(first)} {day_of(last)}</span></figure>'
     )
 
 

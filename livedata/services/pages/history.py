@@ -17,7 +17,6 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind, Scalar
 from livedata.model.row_name import RowName
 from livedata.model.run import Run
-from livedata.services.research.days import Day
 from livedata.store import accounts, datasets, feed, runs, shown_runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
@@ -226,11 +225,6 @@ def _until(points: list[Point], moment: str) -> list[Point]:
 def of_table(ends: Sequence[RunEnd]) -> list[Point]:
     """The rows after each accepted Run; the Runs stand newest first, and the points do not."""
     return [Point(end.at, end.rows) for end in reversed(ends) if end.rows is not None]
-
-
-def of_days(days: Sequence[Day]) -> list[Point]:
-    """The tokens of each of the last 30 days, the oldest first."""
-    return _last_days({each.day: each.input_tokens + each.output_tokens for each in days})
 
 
 def of_charges(ledger: Sequence[LedgerEntry]) -> list[Point]:

@@ -165,6 +165,19 @@ def _cursor(place: Place) -> PageCursor:
     return PageCursor(place[0], ids.format_uuid(place[1]))
 
 
+def how_many(
+    db: Database, owner: OwnerName, dataset: DatasetId, wanted: Iterable[Sequence[StateClause]]
+) -> Iterator[int | None]:
+    """How many rows that are there meet each of these; None beyond what may be looked at."""
+    with db.reading() as reader:
+        left, fields = COUNTED, datasets.ref(reader, owner, dataset).fields
+        for where in wanted:
+            looking = Looking(reader, dataset, fields, TableQuery(where=where), left)
+            number = sum(row.presence == "present" for row in looking.wanted())
+            yield None if looking.is_cut else number
+            left -= looking.looked_at
+
+
 def every_row(
     db: Database, owner: OwnerName, dataset: DatasetId, query: TableQuery
 ) -> Iterator[Row]:
