@@ -10,7 +10,8 @@ SHOWN: Final = """foreign => ({
     markup: document.documentElement.outerHTML,
     ran: window.ran ?? null,
     mains: document.querySelectorAll("main").length,
-    scripts: document.scripts.length,
+    scripts: [...document.scripts].filter(
+        each => !(each.getAttribute("src") ?? "").startsWith("/assets/")).length,
     foreign: document.querySelectorAll(foreign).length,
     unknown: [...document.all].filter(each => each instanceof HTMLUnknownElement).length,
     leads: [...document.querySelectorAll("[href], [src], [action]")].map(

@@ -67,9 +67,8 @@ def paths(store: Store, owner: str) -> Iterator[str]:
 def shown(visit: Looking) -> str:
     """What the open page says, if it does nothing."""
     told = visit.page.evaluate(SHOWN, FOREIGN)
-    left = told["ran"], told["mains"], told["foreign"], told["unknown"]
-    assert left == (None, 1, 0, 0), visit.page.url
-    assert told["scripts"] <= 1, visit.page.url
+    left = told["ran"], told["mains"], told["foreign"], told["unknown"], told["scripts"]
+    assert left == (None, 1, 0, 0, 0), visit.page.url
     allowed = {"http", "https", "file"}
     assert {str(to).partition(":")[0] for to in told["leads"]} <= allowed, visit.page.url
     return str(told["markup"])
@@ -144,7 +143,7 @@ def test_what_a_site_wrote_is_text(
     ends = {run["status"] for run in livedata.json("runs", "list", "shop")}
     assert {"succeeded", "failed"} <= ends
     texts = [text for _, text in listed if text]
-    told = look_at_all(browser, tmp_path, store, "local", texts)
+    told = look_at_all(browser, tmp_path, store, "local", texts).replace("</b>", "")
     for part in (
         *("What looks odd", "Likeliest cause: <bdi", "The page that stopped it", "Steps"),
         *("What would read the kept page", "titled <bdi"),
