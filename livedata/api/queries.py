@@ -33,6 +33,7 @@ _ID = re.compile(ID_PATTERN)
 _TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
+NO_SUCH_ID = "There is nothing of this id: an id is a UUID."
 Position = tuple[ids.Micros, str]
 """The moment and id of the last entry seen."""
 
@@ -210,7 +211,7 @@ def identified(value: str) -> bytes:
     """The 16 bytes of an id in a path. Raises NotFound."""
     identifier = path_id(value)
     if identifier is None:
-        raise NotFound("There is nothing of this id: an id is a UUID.")
+        raise NotFound(NO_SUCH_ID)
     return identifier
 
 

@@ -10,6 +10,7 @@ from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api.auth import COOKIE
+from livedata.api.queries import NO_SUCH_ID
 from livedata.api.responses import (
     Internal,
     PayloadTooLarge,
@@ -115,6 +116,9 @@ def refused(error: LivedataError) -> Response:
     status = _OWN_STATUSES.get(type(error)) or status_of(error)
     if wants_json():
         return reply(error_body(error), status)
+    if isinstance(error, NotFound) and error.message == NO_SUCH_ID:
+        # Who reads a page follows links, and does not write ids.
+        error = NoSuchPage()
     return page("error.html", status=status, message=sentences(error))
 
 

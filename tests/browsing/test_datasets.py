@@ -158,7 +158,10 @@ def test_datasets_are_paged_and_each_is_there_once(
     first = bob.get("/")
     assert "There is no dataset yet." in first
     assert '<label for="url">Address of the page</label>' in first
-    assert "What was here may be deleted" in bob.get("/datasets/nothing", 404)
+    lost = bob.get("/datasets/nothing", 404)
+    assert "What was here may be deleted" in lost
+    assert "UUID" not in lost
+    assert 'role="search"' in lost
     assert bob.post("/new", bob.token("/"), url="https://shop.example/list").status_code == 303
 
 
