@@ -55,12 +55,14 @@ LOOKED_BACK: Final = 20
 """Among so many Runs one that was accepted is looked for, to say what an open one may take."""
 _PREVIEW: Final = "/preview"
 _ABOVE: Final = "#acts"
+_KEPT: Final = "#kept"
 _DONE_BY: Final[Mapping[str, str]] = {
     **dict.fromkeys(("preview", "compare_source", "suggest_source"), _PREVIEW),
     **dict.fromkeys(("run_again", "run_later", "run_once_changed", "confirm_loss"), _ABOVE),
     **dict.fromkeys(("accept", "accept_loss", "accept_paid"), _ABOVE),
     **dict.fromkeys(("run_less_often", "start_schedule"), "/settings"),
     "revise": "/settings#source",
+    "show_page": _KEPT,
 }
 """Code of a remedy -> where it is done: on another page of the dataset, or on that of the Run."""
 
@@ -249,7 +251,7 @@ def _causes(explained: RunExplanation, about: Subject, view: RunView) -> list[Sh
             sentence(cause),
             # What the Run says of itself stands above already.
             [sentence(fact) for fact in cause.evidence if fact != explained.problem],
-            [_step(each, view.dataset, mendable) for each in tries(cause.remedies, about)],
+            [_step(each, view, mendable) for each in tries(cause.remedies, about)],
         )
         for cause in explained.causes
     ]
@@ -262,14 +264,15 @@ def _is_mendable(view: RunView) -> bool:
     return is_of_selectors and view.dataset["rowCount"] > 0
 
 
-def _step(each: Try, dataset: Dataset, mendable: bool) -> NextStep:
+def _step(each: Try, view: RunView, mendable: bool) -> NextStep:
     code = each.remedy.code
     # No command that names files of the server: others look at pages too.
     command = None if is_of_the_machine(each.remedy) else each.command
     place = _DONE_BY.get(code)
-    if place is None or (place == _PREVIEW and not mendable):
+    is_there = {_PREVIEW: mendable, _KEPT: view.page is not None}
+    if place is None or not is_there.get(place, True):
         return NextStep(each.remedy, each.words, command)
-    page = place if place.startswith("#") else f"/datasets/{dataset['id']}{place}"
+    page = place if place.startswith("#") else f"/datasets/{view.dataset['id']}{place}"
     return NextStep(each.remedy, each.words, command, page)
 
 

@@ -83,14 +83,14 @@ def test_a_run_that_waits_says_for_what(alice: Visitor, bob: Visitor, store: Sto
     run, _ = runs.enqueue(store, alice.owner, other)
     told = "It waits for its turn at shop.example: another Run of that site is in progress."
     way = f'<a href="{first}">See the Run that has the turn</a>'
-    assert f"<b>Queued</b>. {told} {way} <a" in alice.get(f"/runs/{run}")
+    assert f"<b>{told}</b> {way}</p>" in alice.get(f"/runs/{run}")
     # Of another owner's Run nothing is told but that it is there.
     his, _ = runs.enqueue(store, bob.owner, made.make_dataset(store, bob.owner, "his"))
     assert first not in bob.get(f"/runs/{his}")
     assert bob.post(f"/runs/{his}/cancel", bob.token("/")).status_code == 303
     third, _ = runs.enqueue(store, alice.owner, made.make_dataset(store, alice.owner, "third"))
     longer = '<data value="1">1</data> Run of that site waits longer.'
-    assert f"<b>Queued</b>. {told} {longer} <a" in alice.get(f"/runs/{third}")
+    assert f"<b>{told}</b> {longer} <a" in alice.get(f"/runs/{third}")
     assert alice.post(f"/runs/{run}/cancel", alice.token("/")).status_code == 303
     assert "The Run was cancelled." in alice.get(f"/runs/{run}")
 
