@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from livedata.messages.templates import Words, plural
@@ -9,6 +10,7 @@ from livedata.model.problem import Param, Problem
 from livedata.model.run import RowDeltas
 
 _HELD = "so the output is held for you to look at"
+_PAGE = re.compile(r"^Page \d+ \(.*?\)(, sent on to \S+,)? (could not be read: |has (?=no items))")
 _MASS_LOSS = f"{{gone}} of {{present:row(s)}} would be gone, {_HELD}"
 _CREDITS = (
     "The Run costs {pages:credit(s)}, one for each checked page, and the balance is {balance}"
@@ -69,6 +71,12 @@ def _what_is_there(problem: Problem) -> str:
 def without_advice(said: str) -> str:
     """What a Run says of its end, without what a held one advises."""
     return said.partition(f", {_HELD}")[0]
+
+
+def cause_first(said: str) -> str:
+    """The same for a narrow line: without the page and its address, which stand before a cause."""
+    told = _PAGE.sub("", without_advice(said))
+    return told[:1].upper() + told[1:]
 
 
 def _held_list(problem: Problem) -> str:

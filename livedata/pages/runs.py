@@ -10,7 +10,7 @@ from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
-from livedata.messages.run_end import read_so_far, without_advice
+from livedata.messages.run_end import cause_first, read_so_far
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
@@ -48,7 +48,7 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
         runs=kept,
         figures=figures,
         read_so_far=read_so_far,
-        brief=without_advice,
+        brief=cause_first,
         took=took,
         bars={run: share(round(seconds * 1000), longest) for run, seconds in took.items()},
         counts={end.run: end.rows for end in ends if end.rows is not None},

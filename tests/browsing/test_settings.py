@@ -201,7 +201,7 @@ def test_what_is_long_or_dangerous_is_folded_until_it_is_told_of(
 ) -> None:
     assert browser.page.count("<details>") == 3
     assert "<details open>" not in browser.page
-    danger = browser.page.partition('<section class="decision failed danger"')[2]
+    danger = browser.page.partition('<section class="setting" aria-labelledby="delete">')[2]
     assert "Delete for good" in danger.partition("</section>")[0]
     refused = browser.send("delete", 422, sure="another")
     assert re.findall(r"<details open>\s*<summary>([^<:]*)", refused) == [
