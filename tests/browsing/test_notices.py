@@ -985,7 +985,7 @@ def test_a_damaged_notice_hides_no_other_and_is_removed(alice: Visitor, store: S
     with store.writing() as writer:
         writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'lost'")
     page = alice.get("/notices")
-    assert "<bdi>lost</bdi> is damaged and tells nothing" in page
+    assert "<bdi>lost</bdi> cannot be read and tells nothing" in page
     assert "<bdi>mine</bdi></a>" in page
     answer = alice.post(f"{path_of(lost)}/remove", alice.token("/notices"), sure="yes")
     assert answer.status_code == 303
