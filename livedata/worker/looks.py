@@ -35,6 +35,9 @@ LONGEST_LIST = 86_400.0
 LONGEST_ANSWER = 4_000_000
 """So many bytes may the process say."""
 POLL = 0.5
+BLIND_POLL = 2.0
+"""The seconds between two questions of a store that does not say whether somebody wrote: each is a
+transaction."""
 LOOK = 0.25
 """The seconds between two looks at a process."""
 HEARD = 1.0
@@ -86,7 +89,7 @@ class LookWorker:
 
     def _take(self) -> None:
         # One thread for all: whether the store was written is known of one connection alone.
-        next_release, empty_at = 0.0, None
+        next_release, empty_at, pause = 0.0, None, POLL
         while not self._stopping.is_set():
             attempt = None
             try:
@@ -95,6 +98,7 @@ class LookWorker:
                     next_release = time.monotonic() + RELEASE
                 # Whoever has found nothing finds nothing until somebody writes.
                 writes = self._store.writes()
+                pause = BLIND_POLL if writes is None else POLL
                 if (writes is None or writes != empty_at) and self._places.acquire(blocking=False):
                     attempt = self._begun()
                     empty_at = writes if attempt is None else None
@@ -103,7 +107,7 @@ class LookWorker:
             except Exception:
                 log.exception("a look could not be taken")
             if attempt is None:
-                self._stopping.wait(POLL)
+                self._stopping.wait(pause)
             else:
                 self._start(attempt)
 
