@@ -273,4 +273,4 @@ def test_the_view_leads_to_a_share_and_to_a_notice_of_just_it(
     columns = "columns=sku&columns=title&columns=price"
     assert f'<a href="{shop}/shares?{columns}">' in chosen
     assert f'<a href="/notices?dataset={dataset}&{columns}">' in chosen
-    assert "both without Find, Status and Only" in chosen
+    assert "both without Find, Rows of status and Rows with" in chosen

@@ -142,7 +142,7 @@ def add_a_notice(page: Page) -> None:
     page.keyboard.type("http://10.0.0.1/k3y")
     to(page, "Column")
     page.keyboard.type("price")
-    to(page, "What")
+    to(page, "Comparison")
     page.keyboard.type("is below")
     to(page, "Value")
     page.keyboard.type("20")
