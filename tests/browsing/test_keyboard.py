@@ -190,14 +190,14 @@ def narrow_and_scroll(page: Page) -> None:
     """Choose the rows that are gone, and move the table, which is wider than the screen."""
     expect(page.get_by_role("heading", name="shop")).to_be_visible()
     go(page, "Filter")
-    to(page, "Status")
+    to(page, "Rows of status")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    chosen = page.get_by_label("Status").input_value()
+    chosen = page.get_by_label("Rows of status").input_value()
     go(page, "Search the rows")
     page.wait_for_url(f"**status={chosen}**")
-    expect(page.get_by_label("Status")).to_have_value(chosen)
+    expect(page.get_by_label("Rows of status")).to_have_value(chosen)
     to(page, "Rows")
     page.keyboard.press("ArrowRight")
     for _ in range(100):

@@ -97,7 +97,7 @@ def test_columns_are_chosen_and_kept_for_that_table(
         every = heads(page)
         page.get_by_text("Columns", exact=True).click()
         page.get_by_role("checkbox", name="Stock").uncheck()
-        page.get_by_role("button", name="Show these").click()
+        page.get_by_role("button", name="Apply").click()
         expect(page.get_by_text("Columns 2/3")).to_be_visible()
         chosen = ["Row", "Price", "Note", "Status", "Updated"]
         assert heads(page) == chosen
