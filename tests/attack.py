@@ -104,7 +104,9 @@ def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     """Each page and each endpoint of a dataset."""
     named = ids.format_uuid(dataset)
     row = queries.rows(store, owner, dataset, 1)[0][0]["id"]
-    pages = [f"/datasets/{named}{more}" for more in (*addresses.OF_A_DATASET, f"/rows/{row}")]
+    # The page of edits without a row leads to this one.
+    of_it = ["?edit=rows" if more == "/edits" else more for more in addresses.OF_A_DATASET]
+    pages = [f"/datasets/{named}{more}" for more in (*of_it, f"/rows/{row}")]
     with store.reading() as reader:
         runs = reader.rows(
             "SELECT id FROM runs WHERE dataset_id = :it ORDER BY queued_at", it=dataset
