@@ -302,7 +302,7 @@ def test_a_held_run_leads_to_the_page_to_look_at_and_to_a_newer_run(
     # What removes rows is not what a hurried hand finds first.
     assert '<button class="quiet">Accept this output' in card
     assert "itemSelector</code> is the selector of the source that finds the items" in page
-    assert "Keep 39 rows: Leave it as it is" in plain(card)
+    assert "Keep 39 rows:</span> Leave it as it is" in plain(card)
     assert "Run again" not in card
     cancel = f"{runs.by_end['queued']}/cancel"
     assert alice.post(cancel, alice.token("/")).status_code == 303
