@@ -285,8 +285,10 @@ def test_an_accepted_run_begins_with_what_it_read_and_that_its_checks_passed(
     alice: Visitor, runs: Runs
 ) -> None:
     page = plain(alice.get(runs.by_end["succeeded"]))
-    assert re.search(r"Complete: (39|40) items on 1 page[.]", page)
-    assert page.count("4 of 4 passed") == page.count("4 of 4") == 1
+    assert "Complete: 40 items on 1 page." in page
+    # The bar of a step of a Run of 4 ms has such words as its label.
+    told = re.sub(r' aria-label="[^"]*"', "", page)
+    assert told.count("4 of 4 passed") == told.count("4 of 4") == 1
     assert "Complete:" not in alice.get(runs.by_end["held"])
 
 
