@@ -6,7 +6,7 @@ import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from html import escape, unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 import pytest
@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.problem import Problem
+from livedata.pages.notice_form import OPERATORS
+from livedata.rules.conditions.clauses import ChangeOperator, RowEvent, StateOperator
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts
 from livedata.services.notices import delivering, subscriptions
@@ -212,6 +214,12 @@ def test_the_form_is_beside_no_notices_unless_an_address_begins_it_or_it_is_refu
     for address in ("add=1", "when=price+%3C+20", "on=changes", "columns=price"):
         assert form in alice.get(f"/notices?{address}")
     assert form in NoticePage(alice).add(422, name="")
+
+
+def test_the_fields_offer_every_operator_that_a_clause_may_have() -> None:
+    offered = {each.removesuffix(" by") for words in OPERATORS.values() for each in words}
+    of_rows = {f"is {event}" for event in get_args(RowEvent)}
+    assert offered == {*get_args(StateOperator), *get_args(ChangeOperator), *of_rows}
 
 
 def test_conditions_are_fields_and_what_they_do_not_say_are_clauses(
