@@ -33,13 +33,16 @@ _ID = re.compile(ID_PATTERN)
 _TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
-NO_SUCH_ID = "There is nothing of this id: an id is a UUID."
 Position = tuple[ids.Micros, str]
 """The moment and id of the last entry seen."""
 
 # Digest of the list, moment in microseconds, id. No signature: a cursor gives no access to
 # anything, since the list that it continues is read for the caller's own owner.
 _CURSOR = struct.Struct(">8sq16s")
+
+
+class NoSuchId(NotFound):
+    """There is nothing of this id: an id is a UUID."""
 
 
 class Parameter(Struct, frozen=True):
@@ -211,7 +214,7 @@ def identified(value: str) -> bytes:
     """The 16 bytes of an id in a path. Raises NotFound."""
     identifier = path_id(value)
     if identifier is None:
-        raise NotFound(NO_SUCH_ID)
+        raise NoSuchId
     return identifier
 
 

@@ -13,7 +13,6 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.hints import Subject
 from livedata.model import ids
-from livedata.model.account import LedgerEntry
 from livedata.model.errors import Conflict, Invalid
 from livedata.model.ids import Micros
 from livedata.pages.answers import page, sentences, wants_json
@@ -23,7 +22,7 @@ from livedata.pages.typed import WRONG, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import accounts, queries
 from livedata.services.pages import sessions
-from livedata.services.pages.history import of_charges
+from livedata.services.pages.history import Point, of_charges
 from livedata.services.pages.row_edits import as_sent
 from livedata.services.research.days import Day, last_days, of_owner
 
@@ -42,6 +41,7 @@ def show_usage() -> Response:
     days = research.days
     today = of_owner(store, owner, settings)
     ledger, passed = usage["ledger"], passed_over(request.args)
+    charges = of_charges(ledger)
     by_dataset = accounts.by_dataset(store, owner, ledger, research.usd)
     # A program gets all of it at once, as from the API.
     is_long = len(ledger) > passed + ON_A_PAGE and not wants_json()
@@ -59,11 +59,11 @@ def show_usage() -> Response:
         names={each.dataset_id: each.name for each in by_dataset},
         more=address(after=str(passed + ON_A_PAGE)) if is_long else None,
         back=back_by(ON_A_PAGE),
-        days=_by_day(ledger, days),
+        days=_by_day(charges, days),
         has_research=bool(days),
         today=today if today.tokens or settings.has_day else None,
         passed=passed,
-        chart=bars(of_charges(ledger)),
+        chart=bars(charges),
         usd=sum(day.usd for day in days),
     )
 
@@ -76,10 +76,10 @@ class UsedDay(Struct, frozen=True):
     research: Day
 
 
-def _by_day(ledger: Sequence[LedgerEntry], days: Sequence[Day]) -> list[UsedDay]:
+def _by_day(charges: Sequence[Point], days: Sequence[Day]) -> list[UsedDay]:
     """The days that took anything, the newest first."""
     researched = {day.day: day for day in days}
-    charged = [(point.at[:10], point.value or 0) for point in reversed(of_charges(ledger))]
+    charged = [(point.at[:10], point.value or 0) for point in reversed(charges)]
     return [
         UsedDay(day_of(day), taken, researched.get(day, Day(day)))
         for day, taken in charged

@@ -10,7 +10,7 @@ from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api.auth import COOKIE
-from livedata.api.queries import NO_SUCH_ID
+from livedata.api.queries import NoSuchId
 from livedata.api.responses import (
     Internal,
     PayloadTooLarge,
@@ -116,9 +116,6 @@ def refused(error: LivedataError) -> Response:
     status = _OWN_STATUSES.get(type(error)) or status_of(error)
     if wants_json():
         return reply(error_body(error), status)
-    if isinstance(error, NotFound) and error.message == NO_SUCH_ID:
-        # Who reads a page follows links, and does not write ids.
-        error = NoSuchPage()
     return page("error.html", status=status, message=sentences(error))
 
 
@@ -149,6 +146,8 @@ def failed(error: Exception) -> Response:
 
 HANDLERS: dict[type[Exception], Callable[[Any], Response]] = {
     LivedataError: refused,
+    # Who reads a page follows links, and does not write ids.
+    NoSuchId: lambda error: refused(error if wants_json() else NoSuchPage()),
     HTTPException: unlisted,
     Damaged: failed,
     Exception: failed,

@@ -74,12 +74,13 @@ def show(dataset: str) -> Response:
     shown = queries.dataset(g.db, owner, raw)
     since = _when("from") or _days_ago(FIRST_DAYS, zone)
     until, passed, refusal, compared = _when("to"), passed_over(request.args), "", None
+    only = wanted if (wanted := _when("kind")) in KINDS else ""
     try:
         told = diff(g.db, owner, raw, since, until or None, zone, LOOKED_AT)
     except Invalid as error:
         refusal = sentences(error)
     else:
-        compared = _compared(told, labels_by_name(shown), passed)
+        compared = _compared(told, labels_by_name(shown), passed, only)
     runs, days = _runs(raw, zone), _days(zone)
     called = {each.value: each.called for each in (*runs, *days)}
     return page(
@@ -96,7 +97,7 @@ def show(dataset: str) -> Response:
         zone=zone,
         windows=_windows(zone),
         refusal=refusal,
-        only=only if (only := _when("kind")) in KINDS else "",
+        only=only,
         of_kind={kind: address(kind=kind, after=None) for kind in (*KINDS, "")},
         earlier=None if compared is None else _earlier(compared.diff),
         more=None if compared is None else _more(compared, passed),
@@ -105,14 +106,14 @@ def show(dataset: str) -> Response:
 
 
 def _when(name: str) -> str:
-    """What the address says of a moment; empty for nothing."""
+    """What the address says of a moment, or of a kind; empty for nothing."""
     return request.args.get(name, "").strip()
 
 
-def _compared(told: TableDiff, labels: Mapping[str, str], passed: int) -> Compared:
+def _compared(told: TableDiff, labels: Mapping[str, str], passed: int, only: str) -> Compared:
     ordered = sorted(told.named, key=lambda each: KINDS.index(each.diff["kind"]))
     kinds = [each.diff["kind"] for each in ordered]
-    if (only := _when("kind")) in KINDS:
+    if only:
         ordered = [each for each in ordered if each.diff["kind"] == only]
     rows = ordered[passed : passed + ON_A_PAGE]
     lines = [row_line(each, labels) for each in rows]

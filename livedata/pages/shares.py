@@ -144,7 +144,7 @@ def show(
         asked=form.asked,
         strange=[name for name in form.columns if name not in names],
         refused=refused,
-        made=[(name, f"{made.removesuffix('csv')}{form}") for form, name in _FORMS.items()]
+        made=[(name, f"{made.removesuffix('csv')}{end}") for end, name in _FORMS.items()]
         if made
         else None,
         request_id=sessions.make_token(),
