@@ -11,6 +11,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.pages import compare, datasets, run, runs
+from livedata.pages import table as table_page
 from livedata.services import queries
 from livedata.services import runs as run_service
 from livedata.services.pages import history, table
@@ -71,7 +72,9 @@ def law(visitor: Visitor, path: str, least: int) -> Sequence[str]:
 @pytest.fixture
 def shop(store: Store, alice: Visitor, monkeypatch: pytest.MonkeyPatch) -> str:
     """The path of a dataset of Alice with 95 rows, ten to a page."""
-    monkeypatch.setattr(table, "ON_A_PAGE", 10)
+    # A page is imported when it is first asked for: it would keep a bound that it finds changed.
+    for module in (table, table_page):
+        monkeypatch.setattr(module, "ON_A_PAGE", 10)
     dataset = made.make_dataset(store, alice.owner)
     made.take(store, dataset, World(store, alice.owner).items(95), owner=alice.owner)
     return path_of(dataset)
