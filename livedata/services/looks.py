@@ -26,7 +26,7 @@ from livedata.store import looks
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import get, lock_dataset
-from livedata.store.looks import StoredLook
+from livedata.store.looks import RunningLook, StoredLook
 
 ACCEPTED: Final = "accept"
 """The outcome of a trial that a Run would accept."""
@@ -285,9 +285,6 @@ class LookAttempt(Struct, frozen=True):
 
 def begin(store: Store) -> LookAttempt | None:
     """Start the look that waits longest; None if none waits."""
-    with store.reading() as reader:
-        if not looks.waits(reader):
-            return None
     with store.writing() as writer:
         now = writer.now()
         started = looks.start(writer, leases.new_lease(now), now)
@@ -335,21 +332,33 @@ def lose(store: Store, attempt: LookAttempt) -> None:
                 _take_back(writer, look)
 
 
-def take_back(store: Store) -> None:
-    """Do the same with each look whose worker is gone or whose lease is over."""
+class OpenLooks(Struct, frozen=True):
+    """How many looks wait, and how many are executed."""
+
+    queued: int
+    running: int
+
+
+def take_back(store: Store) -> OpenLooks:
+    """Do the same with each look whose worker is gone or whose lease is over; what is open then.
+
+    Asked by every worker all the time, and nearly always for nothing: reading is cheap.
+    """
     with store.reading() as reader:
-        seen = [look.id for look in looks.running(reader) if not leases.is_live(reader, look.lease)]
-    if not seen:
-        return
+        queued, running = looks.queued(reader), looks.running(reader)
+        lost = {look.id for look in running if not leases.is_live(reader, look.lease)}
+    if not lost:
+        return OpenLooks(queued, len(running))
     with store.writing() as writer:
         for look in looks.running(writer):
             # Asked again: another process may have taken it back, and begun it, meanwhile.
-            if look.id in seen and not leases.is_live(writer, look.lease):
+            if look.id in lost and not leases.is_live(writer, look.lease):
                 with suppress(LostLease):
                     _take_back(writer, look)
+        return OpenLooks(looks.queued(writer), len(looks.running(writer)))
 
 
-def _take_back(writer: Writer, look: StoredLook) -> None:
+def _take_back(writer: Writer, look: RunningLook) -> None:
     if look.attempt < MAX_ATTEMPTS:
         looks.put(writer, look.id, look.fence, look.attempt)
     else:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from livedata.model import ids
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -19,11 +20,11 @@ from livedata.model.errors import (
     RunInProgress,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
-from livedata.services import fires, runs
+from livedata.services import fires, leases, runs
 from livedata.services.interruptions import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued
-from livedata.store import accounts, datasets, queue, schedules
+from livedata.store import accounts, datasets, digests, queue, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
 from livedata.store.queue import RunOptions
@@ -40,6 +41,25 @@ class Fire(Struct, frozen=True):
     refusal: LivedataError | None = None
     waited: bool = False
     """Whether its Run is one that was waiting already."""
+
+
+class Due(Struct, frozen=True):
+    """What a scheduler has to do; `origin` is where the store's clock stood when the machine's own
+    clock, which nobody sets, was 0."""
+
+    origin: Micros
+    runs: bool
+    """Whether a fire is due, or a Run was lost."""
+    digests: bool
+
+
+def due(store: Store) -> Due:
+    """What is due, of all owners. Raises StoreUnavailable."""
+    # One transaction for all: it is asked every few seconds, and nearly always for nothing.
+    with store.reading() as reader:
+        now = reader.now()
+        fires_due = schedules.due(reader, now, None, 1) or leases.lost(reader)
+        return Due(Micros(now - ids.ticks()), bool(fires_due), bool(digests.due(reader, now)))
 
 
 def tick(store: Store, zone: str) -> Iterator[Fire]:

@@ -67,6 +67,15 @@ class StoredLook(Struct, frozen=True):
         return self.status != "over"
 
 
+class RunningLook(Struct, frozen=True):
+    """Who executes a look: what its worker has, and what it has used."""
+
+    id: LookId
+    fence: int
+    attempt: int
+    lease: Lease | None
+
+
 def add(
     writer: Writer,
     owner: OwnerName,
@@ -164,9 +173,9 @@ def become(writer: Writer, look: LookId, dataset: DatasetId) -> None:
     )
 
 
-def waits(reader: Reader) -> bool:
-    """Whether a look is queued."""
-    return reader.value("SELECT 1 FROM looks WHERE status = 'queued' LIMIT 1") is not None
+def queued(reader: Reader) -> int:
+    """How many looks wait."""
+    return int(reader.value("SELECT count(*) FROM looks WHERE status = 'queued'"))
 
 
 def start(writer: Writer, lease: Lease, now: Micros) -> tuple[LookId, int, LookTask] | None:
@@ -188,9 +197,15 @@ def start(writer: Writer, lease: Lease, now: Micros) -> tuple[LookId, int, LookT
     return look, fence, LookTask(LOOK_WISH.load(wish), _object(chosen), owner, dataset)
 
 
-def running(reader: Reader) -> list[StoredLook]:
+def running(reader: Reader) -> list[RunningLook]:
     """Every look that is executed."""
-    return [_loaded(row) for row in reader.rows(f"{_SELECT} WHERE {_RUNS}")]
+    lease = "lease_owner, lease_until, lease_origin"
+    rows = reader.rows(f"SELECT id, fence, attempt, {lease} FROM looks WHERE {_RUNS}")  # noqa: S608
+    return [RunningLook(row[0], row[1], row[2], _lease(*row[3:])) for row in rows]
+
+
+def _lease(holder: str | None, until: Micros | None, origin: int | None) -> Lease | None:
+    return None if holder is None or until is None else Lease(holder, until, origin)
 
 
 def renew(writer: Writer, look: LookId, fence: int, lease: Lease, far: str | None) -> None:
@@ -272,8 +287,7 @@ def _stored(row: Row | None, now: Micros) -> StoredLook:
 
 def _loaded(row: Row) -> StoredLook:
     look, status, wish, seen, chosen, tried, error, far, attempt, fence, *rest = row
-    holder, until, origin, asked, started, dataset = rest
-    lease = None if holder is None or until is None else Lease(holder, until, origin)
+    *lease, asked, started, dataset = rest
     return StoredLook(
         look,
         status,
@@ -285,7 +299,7 @@ def _loaded(row: Row) -> StoredLook:
         far,
         attempt,
         fence,
-        lease,
+        _lease(*lease),
         asked,
         started,
         dataset,

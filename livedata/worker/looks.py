@@ -43,8 +43,6 @@ LOOK = 0.25
 HEARD = 1.0
 """So many seconds after a person has stopped a look it ends, at the latest."""
 HEARTBEAT = 15.0
-RELEASE = 5.0
-"""The seconds between two looks for what others have lost."""
 TOO_LONG = (
     "The site did not answer within {seconds:g} seconds. Try it later, or another page of the site."
 )
@@ -89,19 +87,17 @@ class LookWorker:
 
     def _take(self) -> None:
         # One thread for all: whether the store was written is known of one connection alone.
-        next_release, empty_at, pause = 0.0, None, POLL
+        idle_at, pause = None, POLL
         while not self._stopping.is_set():
             attempt = None
             try:
-                if time.monotonic() >= next_release:
-                    looks.take_back(self._store)
-                    next_release = time.monotonic() + RELEASE
-                # Whoever has found nothing finds nothing until somebody writes.
+                # While no look is open, none is lost either, until somebody writes.
                 writes = self._store.writes()
                 pause = BLIND_POLL if writes is None else POLL
-                if (writes is None or writes != empty_at) and self._places.acquire(blocking=False):
-                    attempt = self._begun()
-                    empty_at = writes if attempt is None else None
+                if writes is None or writes != idle_at:
+                    open_looks = looks.take_back(self._store)
+                    idle_at = None if open_looks.queued or open_looks.running else writes
+                    attempt = self._begun() if open_looks.queued else None
             except (StoreUnavailable, Damaged):
                 pass  # crawl workers and schedules say so
             except Exception:
@@ -112,7 +108,9 @@ class LookWorker:
                 self._start(attempt)
 
     def _begun(self) -> LookAttempt | None:
-        """The look that waits longest, begun; its place is given up if none waits."""
+        """The look that waits longest, begun; None if none waits, or there is no place for it."""
+        if not self._places.acquire(blocking=False):
+            return None
         attempt = None
         try:
             attempt = looks.begin(self._store)

@@ -6,12 +6,14 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Thread
 
 import schedule
 
 from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
+from livedata.model.ids import Micros
 from livedata.services import fires, retention, scheduler
 from livedata.services.notices import digests, notifying
 from livedata.services.scheduler import Fire
@@ -31,7 +33,7 @@ class Schedules:
     def __init__(self, store: Store, zone: str) -> None:
         self._store = store
         self._zone = zone
-        self._origin: int | None = None
+        self._origin: Micros | None = None
         self._next_look = 0.0
         self._stopping = Event()
         self._thread = Thread(target=self._work, name="schedules", daemon=True)
@@ -59,20 +61,24 @@ class Schedules:
 
     def _look(self) -> None:
         """Take what is due."""
-        self._take_fires()
-        _guarded(self._tell_digests)
+        _guarded(self._take_due)
+
+    def _take_due(self) -> None:
+        due = scheduler.due(self._store)
+        _guarded(partial(self._replan, due.origin))
+        if due.runs:
+            self._take_fires()
+        if due.digests:
+            _guarded(self._tell_digests)
+        self._next_look = time.monotonic() + TICK
 
     def _take_fires(self) -> None:
         """Queue the Runs that are due."""
-        _guarded(self._replan)
         _guarded(self._tick)
         self._next_look = time.monotonic() + TICK
 
-    def _replan(self) -> None:
+    def _replan(self, origin: Micros) -> None:
         """Put the next fires right at the start, and after somebody has set the clock."""
-        # Where the store's clock stood when the machine's own clock, which nobody sets, was 0.
-        with self._store.reading() as reader:
-            origin = reader.now() - ids.ticks()
         if self._origin is None or abs(origin - self._origin) > JUMP:
             scheduler.replan(self._store, self._zone)
             digests.replan(self._store, self._zone)
