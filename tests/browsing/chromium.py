@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -82,15 +84,18 @@ class Looking:
             self.page.get_by_role("link", name=name).first.click()
 
     def crawl(self, most: int = 2) -> Iterator[str]:
-        """Every page that links of ours lead to, `most` of a kind, each while it is open."""
-        waiting, met, kinds = ["/"], {"/"}, dict[str, int]()
+        """Every page that links of ours lead to, `most` of a kind, each while it is open.
+
+        Of pages whose queries have several names each pair of names is met, not each set of them:
+        a table with its filter, its order, its values and its choice has hundreds.
+        """
+        waiting, met, shown = ["/"], {"/"}, Counter[str]()
         while waiting:
             path = waiting.pop(0)
-            kind = kind_of(path)
-            kinds[kind] = kinds.get(kind, 0) + 1
-            # Denser rows are those of the same page: one of a kind shows how they look.
-            if kinds[kind] > (1 if "density" in kind else MOST.get(kind, most)):
+            kinds = kinds_of(path)
+            if all(shown[kind] >= _most(kind, most) for kind in kinds):
                 continue
+            shown.update(kinds)
             self.open(path)
             for address in self.links():
                 if address not in met:
@@ -120,9 +125,27 @@ class Looking:
 
 def kind_of(path: str) -> str:
     """A path without the ids in it, and of its query the names alone."""
-    where, _, query = _ID.sub("ID", path).partition("?")
-    names = sorted(pair.partition("=")[0] for pair in query.split("&") if pair)
+    where, names = _parts_of(path)
     return f"{where}?{','.join(names)}" if names else where
+
+
+def kinds_of(path: str) -> list[str]:
+    """The kinds of page that a page is: its path's, or those of each name and pair in its query."""
+    where, names = _parts_of(path)
+    several = [*names, *map(",".join, combinations(names, 2))]
+    return [f"{where}?{each}" for each in several] or [where]
+
+
+def _most(kind: str, most: int) -> int:
+    # Denser rows are those of the same page: one of a path shows how they look.
+    if "density" in kind:
+        return 0 if "," in kind else 1
+    return 1 if "," in kind else MOST.get(kind, most)
+
+
+def _parts_of(path: str) -> tuple[str, list[str]]:
+    where, _, query = _ID.sub("ID", path).partition("?")
+    return where, sorted(pair.partition("=")[0] for pair in query.split("&") if pair)
 
 
 @contextmanager
