@@ -34,7 +34,6 @@ LONGEST_LIST = 86_400.0
 """So many a whole list, which ends after as many as a Run may take: nobody may take more."""
 LONGEST_ANSWER = 4_000_000
 """So many bytes may the process say."""
-POLL = 0.5
 BLIND_POLL = 2.0
 """The seconds between two questions of a store that does not say whether somebody wrote: each is a
 transaction."""
@@ -52,7 +51,7 @@ log = logging.getLogger("livedata.worker")
 
 
 class LookWorker:
-    """Takes looks while it is started; `memory` are the megabytes above which one is ended."""
+    """Takes looks when it is asked to; `memory` are the megabytes above which one is ended."""
 
     def __init__(
         self,
@@ -68,12 +67,9 @@ class LookWorker:
         self._longest = longest
         self._stopping = Event()
         self._places = Semaphore(AT_ONCE)
-        self._taking = Thread(target=self._take, name="looks", daemon=True)
         self._executing: list[Thread] = []
-
-    def start(self) -> None:
-        """Start to take looks."""
-        self._taking.start()
+        self._idle_at: int | None = None
+        self._next_question = 0.0
 
     def begin_stop(self) -> None:
         """Give back what is executed, and wait for nothing."""
@@ -81,31 +77,35 @@ class LookWorker:
 
     def finish_stop(self, deadline: float) -> None:
         """Wait until all has been given back; `deadline` is of the monotonic clock."""
-        self._taking.join(max(0.0, deadline - time.monotonic()))
         for thread in self._executing:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _take(self) -> None:
-        # One thread for all: whether the store was written is known of one connection alone.
-        idle_at, pause = None, POLL
-        while not self._stopping.is_set():
-            attempt = None
-            try:
-                # While no look is open, none is lost either, until somebody writes.
-                writes = self._store.writes()
-                pause = BLIND_POLL if writes is None else POLL
-                if writes is None or writes != idle_at:
-                    open_looks = looks.take_back(self._store)
-                    idle_at = None if open_looks.queued or open_looks.running else writes
-                    attempt = self._begun() if open_looks.queued else None
-            except (StoreUnavailable, Damaged):
-                pass  # crawl workers and schedules say so
-            except Exception:
-                log.exception("a look could not be taken")
-            if attempt is None:
-                self._stopping.wait(pause)
-            else:
+    def dispatch(self) -> None:
+        """Begin the looks that wait, and take back those that are lost.
+
+        Always in the same thread: whether a store was written is known of one connection alone.
+        """
+        if time.monotonic() < self._next_question:
+            return
+        try:
+            while not self._stopping.is_set() and (attempt := self._taken()) is not None:
                 self._start(attempt)
+        except (StoreUnavailable, Damaged):
+            pass  # crawl workers and schedules say so
+        except Exception:
+            log.exception("a look could not be taken")
+
+    def _taken(self) -> LookAttempt | None:
+        """The look that waits longest, begun; None if nothing is to be begun."""
+        writes = self._store.writes()
+        if writes is None:
+            self._next_question = time.monotonic() + BLIND_POLL
+        # While no look is open, none is lost either, until somebody writes.
+        elif writes == self._idle_at:
+            return None
+        open_looks = looks.take_back(self._store)
+        self._idle_at = None if open_looks.queued or open_looks.running else writes
+        return self._begun() if open_looks.queued else None
 
     def _begun(self) -> LookAttempt | None:
         """The look that waits longest, begun; None if none waits, or there is no place for it."""
@@ -123,7 +123,13 @@ class LookWorker:
         self._executing = [thread for thread in self._executing if thread.is_alive()]
         thread = Thread(target=self._execute, args=(attempt,), name="look", daemon=True)
         self._executing.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            # The machine has no room for a thread now: the look is taken again after its lease.
+            self._executing.remove(thread)
+            self._places.release()
+            raise
 
     def _execute(self, attempt: LookAttempt) -> None:
         try:

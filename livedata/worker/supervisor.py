@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from types import TracebackType
 from typing import IO
@@ -30,6 +30,8 @@ GRACE = 10.0
 """The seconds in which a worker that is stopped gives its Runs back."""
 LOOK = 1.0
 """The seconds between two looks at what a worker holds."""
+ROUND = 1.0
+"""The seconds between two looks at the outbox, and at the looks that wait."""
 PAUSE = 1.0
 """The seconds between the starts of workers that die at once."""
 # The crawler by name only: livedata never imports spiders. -P keeps the current folder out of the
@@ -219,6 +221,36 @@ def default_crawlers() -> int:
     return min(os.cpu_count() or 1, MOST_BY_DEFAULT)
 
 
+class Dispatcher:
+    """A thread that goes round every second: each of `rounds` begins what waits, and never blocks.
+
+    One for all of them, since what an idle process costs is that it wakes.
+    """
+
+    def __init__(self, *rounds: Callable[[], None]) -> None:
+        self._rounds = rounds
+        self._stopping = Event()
+        self._thread = Thread(target=self._work, name="dispatcher", daemon=True)
+
+    def start(self) -> None:
+        """Start; the first round is at once."""
+        self._thread.start()
+
+    def begin_stop(self) -> None:
+        """Stop after the round in hand, and wait for nothing."""
+        self._stopping.set()
+
+    def finish_stop(self, deadline: float) -> None:
+        """Wait until it has stopped; `deadline` is of the monotonic clock."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            for dispatch in self._rounds:
+                dispatch()
+            self._stopping.wait(ROUND)
+
+
 class Supervisor:
     """Works while its block is open; at its end every Run goes back into the queue."""
 
@@ -243,15 +275,15 @@ class Supervisor:
         self._looks = LookWorker(store, memory, environment)
         self._schedules = Schedules(store, zone) if schedules else None
         self._courier = Courier(store, targets, public_url=public_url)
+        self._dispatcher = Dispatcher(self._courier.dispatch, self._looks.dispatch)
         self._deadline: float | None = None
 
     def __enter__(self) -> Supervisor:
         for crawler in self._crawlers:
             crawler.start()
-        self._looks.start()
         if self._schedules:
             self._schedules.start()
-        self._courier.start()
+        self._dispatcher.start()
         return self
 
     def __exit__(
@@ -260,6 +292,7 @@ class Supervisor:
         deadline = self.begin_stop()
         if self._schedules:
             self._schedules.finish_stop(deadline)
+        self._dispatcher.finish_stop(deadline)
         self._courier.finish_stop(deadline)
         self._looks.finish_stop(deadline)
         for crawler in self._crawlers:
@@ -275,6 +308,7 @@ class Supervisor:
             self._deadline = time.monotonic() + GRACE
             if self._schedules:
                 self._schedules.begin_stop()
+            self._dispatcher.begin_stop()
             self._courier.begin_stop()
             self._looks.begin_stop()
             for crawler in self._crawlers:

@@ -30,7 +30,9 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
 from livedata.store.database.store import Store
-from livedata.worker.delivery import courier, webhook
+from livedata.worker import supervisor
+from livedata.worker.delivery import webhook
+from livedata.worker.delivery.courier import Courier
 from tests import made
 from tests.databases import free_port
 from tests.made import meet_owner, store_in
@@ -85,9 +87,9 @@ def deliver(url: str, port: int) -> int:
     """Start a process that delivers; its pid."""
     pid = os.fork()
     if pid == 0:
-        webhook.SECONDS, courier.LOOK = HANGS, 0.02
+        webhook.SECONDS, supervisor.ROUND = HANGS, 0.02
         targets = TargetPolicy(frozenset({f"127.0.0.1:{port}"}))
-        courier.Courier(Store(url), targets, PAUSE).start()
+        supervisor.Dispatcher(Courier(Store(url), targets, PAUSE).dispatch).start()
         Event().wait()
     return pid
 

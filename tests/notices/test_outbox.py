@@ -24,10 +24,10 @@ from livedata.services.audit.vitals import examine
 from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.delivering import Delivery
 from livedata.store.database.store import Store
-from livedata.worker import schedules
+from livedata.worker import schedules, supervisor
 from livedata.worker.delivery import courier as couriers
 from livedata.worker.delivery.courier import Courier
-from livedata.worker.supervisor import Supervisor
+from livedata.worker.supervisor import Dispatcher, Supervisor
 from tests import made
 from tests.notices.conftest import Notify, kinds_told
 from tests.notices.receiver import Behaviour, Receiver, receiving
@@ -43,7 +43,7 @@ DAY = 86_400
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at the outbox often."""
-    monkeypatch.setattr(couriers, "LOOK", 0.02)
+    monkeypatch.setattr(supervisor, "ROUND", 0.02)
 
 
 def taken(store: Store) -> Delivery:
@@ -70,11 +70,14 @@ def delivering_to(
 
 @contextmanager
 def at_work(courier: Courier) -> Iterator[None]:
-    courier.start()
+    dispatcher = Dispatcher(courier.dispatch)
+    dispatcher.start()
     try:
         yield
     finally:
+        dispatcher.begin_stop()
         courier.begin_stop()
+        dispatcher.finish_stop(time.monotonic() + 10)
         courier.finish_stop(time.monotonic() + 10)
 
 
@@ -232,11 +235,8 @@ def test_a_command_that_is_stopped_is_tried_again_at_once(
     file = tmp_path / "began"
     notify(kinds=["changes"], target=f"touch {file}; sleep 60")
     changed(table, 1)
-    courier = Courier(store, TargetPolicy())
-    courier.start()
-    until(file.exists)
-    courier.begin_stop()
-    courier.finish_stop(time.monotonic() + 10)
+    with at_work(Courier(store, TargetPolicy())):
+        until(file.exists)
     until(lambda: delivering.take(store) is not None, AT_ONCE)
 
 

@@ -22,6 +22,7 @@ from livedata.services import datasets, looks, queries
 from livedata.store.database.store import Store
 from livedata.store.looks import StoredLook
 from livedata.worker.looks import LONGEST, TOO_LONG, TOO_MUCH, LookWorker
+from livedata.worker.supervisor import Dispatcher
 from tests import faults, made
 from tests.patience import until
 from tests.served import ServedCommand
@@ -44,11 +45,14 @@ def home(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def working(store: Store, memory: int = 2_000, longest: float = LONGEST) -> Iterator[None]:
     worker = LookWorker(store, memory, dict(os.environ), longest=longest)
-    worker.start()
+    dispatcher = Dispatcher(worker.dispatch)
+    dispatcher.start()
     try:
         yield
     finally:
+        dispatcher.begin_stop()
         worker.begin_stop()
+        dispatcher.finish_stop(time.monotonic() + 10)
         worker.finish_stop(time.monotonic() + 10)
 
 

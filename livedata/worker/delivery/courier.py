@@ -21,8 +21,6 @@ from livedata.worker.delivery import apprise_message, command, webhook
 
 AT_ONCE = 4
 """How many streams are delivered at the same time: a receiver that hangs holds up one place."""
-LOOK = 1.0
-"""The seconds between two looks at the outbox."""
 SOON = 5.0
 """The seconds in which a command that has caused messages begins to deliver them."""
 
@@ -33,7 +31,7 @@ log = logging.getLogger("livedata.notices")
 
 
 class Courier:
-    """A thread that looks what is due, and others that deliver it.
+    """Delivers what is due when it is asked to, in threads of its own.
 
     `pause` is how long a message waits after its first failure, in microseconds, and `public_url`
     where the API is reached from outside, if that is known.
@@ -54,7 +52,6 @@ class Courier:
         self._stopping = Event()
         self._lock = Lock()
         self._busy = 0
-        self._thread = Thread(target=self._work, name="notices", daemon=True)
 
     @classmethod
     def of(cls, store: Store, settings: Settings) -> Courier:
@@ -62,17 +59,12 @@ class Courier:
         targets = TargetPolicy.parse(settings.allow_hosts)
         return cls(store, targets, public_url=settings.public_url)
 
-    def start(self) -> None:
-        """Start; the first look is at once."""
-        self._thread.start()
-
     def begin_stop(self) -> None:
         """Stop after what is being sent, and wait for nothing; a command is killed."""
         self._stopping.set()
 
     def finish_stop(self, deadline: float) -> None:
         """Wait until it has stopped; `deadline` is of the monotonic clock."""
-        self._thread.join(max(0.0, deadline - time.monotonic()))
         while self._busy and time.monotonic() < deadline:
             time.sleep(0.01)
 
@@ -82,11 +74,10 @@ class Courier:
         while time.monotonic() < end and self._deliver_one():
             pass
 
-    def _work(self) -> None:
-        while not self._stopping.is_set():
-            for _ in range(min(self._waiting(), AT_ONCE - self._busy)):
-                self._begin_to_drain()
-            self._stopping.wait(LOOK)
+    def dispatch(self) -> None:
+        """Begin to deliver what is due, if there is a place for it."""
+        for _ in range(min(self._waiting(), AT_ONCE - self._busy)):
+            self._begin_to_drain()
 
     def _begin_to_drain(self) -> None:
         with self._lock:
