@@ -39,6 +39,9 @@ class Person(Protocol):
     def press(self, name: str) -> None:
         """Press the first button or link of this name, and wait for the page that it leads to."""
 
+    def unfold(self, name: str) -> None:
+        """Open what stands folded behind this name, on the same page."""
+
     def fill(self, label: str, text: str) -> None:
         """Type into the field of a label."""
 
@@ -82,6 +85,9 @@ class AtChromium:
         wanted = buttons.or_(links).locator("visible=true").first
         with self._page.expect_navigation():
             wanted.click()
+
+    def unfold(self, name: str) -> None:
+        self._page.locator("summary", has_text=name).first.click()
 
     def _field(self, label: str) -> Locator:
         return self._page.get_by_label(re.compile(rf"^\s*{re.escape(label)}(\s|$)")).first
@@ -182,6 +188,9 @@ class AtFirefox:
 
     def press(self, name: str) -> None:
         self._do("ElementClick", id=self._found(_NAMED, name))
+
+    def unfold(self, name: str) -> None:
+        self.press(name)
 
     def fill(self, label: str, text: str) -> None:
         field = self._found(_LABELLED, label)

@@ -128,7 +128,8 @@ def share_and_be_told(person: Person, store: Store, dataset: str, site: Site) ->
     """An address for others, and a notice of which a test arrives."""
     person.press("books")
     person.press("Shares")
-    person.fill("Whom or what it is for", "a sheet")
+    person.unfold("Share this table")
+    person.fill("Name", "a sheet")
     person.press("Make an address")
     shown = come(person, "The address is open.")
     raw = DatasetId(raw_id(dataset))
