@@ -122,7 +122,9 @@ def test_before_anything_is_tried_it_says_what_is_read_now_and_folds_the_form(
     # What finds least stands first.
     for told in (read, "price.price32 of 40 sku.sku40 of 40"):
         assert told in shown, shown
-    form = raw.partition("Try another source that you type</summary>")[2].partition("</details>")[0]
+    form = raw.partition("Try another source that you type</h2></summary>")[2].partition(
+        "</details>"
+    )[0]
     assert 'itemSelector = "li"' in form.replace("&#34;", '"')
     assert "Try this source" in form
     lamps.tried()
@@ -262,6 +264,7 @@ def test_a_site_that_breaks_is_mended_in_a_browser_and_its_history_is_kept(
             come(visit.page, "What a Run would change", scripts=scripts)
             card = visit.page.get_by_role("region", name="What a Run would say")
             expect(card).to_contain_text("0 new 1 changed 0 gone 11 as before")
+            visit.page.get_by_text("What each selector finds").click()
             expect(visit.page.get_by_role("region", name="Selectors")).to_contain_text("article")
             visit.page.get_by_role("button", name="Use this source and run it").dblclick()
             come(visit.page, "succeeded", scripts=scripts)
