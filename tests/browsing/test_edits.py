@@ -268,7 +268,7 @@ def test_where_no_row_is_chosen_they_are_chosen_in_the_table(shop: Shop) -> None
     to = f"{path_of(shop.dataset)}?edit=rows"
     answer = shop.alice.client.get(shop.path)
     assert (answer.status_code, answer.location) == (303, to)
-    assert "Tick the rows to edit</span>. To edit one cell" in shop.alice.get(to)
+    assert "0 rows chosen. Tick the rows to edit</span>. To edit one cell" in shop.alice.get(to)
     # One that is not there leads there too.
     main = shop.alice.get(f"{shop.path}?row={ids.format_uuid(shop.dataset)}").partition("<main")[2]
     said = main.partition("<h2>Edit rows</h2>")[2].partition("</main>")[0]

@@ -192,6 +192,7 @@ def narrow_and_scroll(page: Page) -> None:
     """Choose the rows that are gone, and move the table, which is wider than the screen."""
     expect(page.get_by_role("heading", name="shop")).to_be_visible()
     go(page, "Filter")
+    go(page, "More")
     to(page, "Rows of status")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")

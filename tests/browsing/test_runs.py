@@ -412,7 +412,7 @@ def test_each_page_of_a_dataset_asks_for_a_run_or_leads_to_the_open_one(
     queued = alice.post(f"{dataset}/runs", alice.token(dataset)).location
     for page in (alice.get(each) for each in pages):
         assert form not in page
-        assert f'<a class="now" href="{queued}">See the Run that is queued</a>' in page
+        assert f'<a class="now button quiet" href="{queued}">See the Run that is queued</a>' in page
 
 
 def test_without_credits_no_run_is_asked_for(alice: Visitor, store: Store) -> None:

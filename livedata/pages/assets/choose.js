@@ -14,7 +14,7 @@ if (every) {
     every.indeterminate = chosen > 0 && !every.checked;
     button.textContent = chosen ? `Edit ${chosen} ${chosen === 1 ? "row" : "rows"}` : says;
     button.disabled = !chosen;
-    told.textContent = `${chosen} chosen`;
+    told.textContent = `${chosen} ${chosen === 1 ? "row" : "rows"} chosen`;
   };
   every.parentElement.hidden = !living.length;
   every.onchange = () => { for (const box of living) box.checked = every.checked; count(); };
