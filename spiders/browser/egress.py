@@ -14,7 +14,7 @@ import asyncio
 import secrets
 import socket
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -52,6 +52,7 @@ class Egress(Struct):
     `private` holds the places ("host:port") that it did not dial because they may not be read,
     `unreachable` those that did not answer, and what that means. `overflowed` says that a page
     wanted more than it may load. An answer of the proxy's own carries `token` in the header `MARK`.
+    Nothing goes out once the Run is `cancelled`: a page goes on by itself until its tab is closed.
     """
 
     targets: TargetPolicy
@@ -61,6 +62,7 @@ class Egress(Struct):
     unreachable: dict[str, Exception] = field(default_factory=dict)
     overflowed: bool = False
     token: str = field(default_factory=lambda: secrets.token_hex(8))
+    cancelled: Callable[[], bool] = lambda: False
     _received: int = 0
     _server: asyncio.Server | None = None
     _open: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -146,6 +148,8 @@ class Egress(Struct):
             self.private.add(place)
             raise Refused("403 Forbidden", "This host may not be read.")
         addresses = await _addresses(host, port)
+        if self.cancelled():
+            raise ConnectionAbortedError
         permitted = [address for address in addresses if self.targets.permits(host, port, address)]
         # Nobody knows which address a proxy takes: each that is known here has to be permitted.
         if len(permitted) < len(addresses) and (proxy is not None or not permitted):
@@ -214,6 +218,8 @@ class Egress(Struct):
 
     async def _copy(self, source: StreamReader, sink: StreamWriter) -> None:
         while piece := await source.read(_PIECE):
+            if self.cancelled():
+                raise ConnectionAbortedError
             self._received += len(piece)
             # All connections of the page count together: a page that loads a thousand small files
             # takes as much memory as one with a large file.

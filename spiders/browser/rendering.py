@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self
 
 from playwright.async_api import Error, Page, Response
@@ -139,6 +140,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._egress = Egress(self._session.targets)
+        self._egress.cancelled = partial(getattr, self._session.deadline, "cancelled")
         self._awaited = WaitFor(**crawler.settings["LIVEDATA_AWAITED"])
         self._most = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._moves = 1 + crawler.settings.getint("REDIRECT_MAX_TIMES")

@@ -79,6 +79,9 @@ class GuardedHandler(HTTP11DownloadHandler):
         # A redirect to another site is one of many visitors there: the window is the source's.
         at_once = session.window if site == session.site else 1
         async with session.throttle.turn(site, pause, at_once):
+            # A process that stood still finds out here, and not before its loop has had its turn.
+            if session.deadline.cancelled:
+                raise RunCancelled(request.url)
             response = await self._fetch(request)
         wait = asked_to_wait(response)
         if wait is not None and wait <= LONGEST_WAIT:

@@ -25,7 +25,7 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.loop import watched
-from spiders.worker.running import OnProgress, Running, Stage
+from spiders.worker.running import Ending, OnProgress, Running, Stage, clock
 
 if TYPE_CHECKING:
     from livedata.model.research.outcome import ResearchOutcome
@@ -162,26 +162,40 @@ class Executor(Struct):
         """Whether the Run was executed, or there was nothing left to execute of it."""
         # Another Run of the site may be in progress, here or in another process.
         try:
-            attempt = await self.ask(self._begin, queued.run, begun)
+            attempt, since = await self.ask(self._begin, queued.run, begun)
         except NotYet:
             return False
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
         if attempt is not None:
-            self._running[attempt.run] = running = Running(attempt)
+            self._running[attempt.run] = running = Running(attempt, Ending(since))
             if self._stopping:
                 # It was told to stop while the Run began.
                 running.cancel.set()
             try:
                 await self._by_kind[attempt.recipe.kind](queued, running, places)
+            except LostLease:
+                if running.cancel.lapsed:
+                    await self._return(attempt)
+                raise
             finally:
+                running.cancel.stop_watching()
                 del self._running[attempt.run]
         return True
 
-    def _begin(self, run: RunId, begun: Callable[[], None] | None) -> Attempt | None:
+    async def _return(self, attempt: Attempt) -> None:
+        """Put a Run back whose lease is over, if nobody has taken it back yet."""
+        # Nothing was wrong with it; and several Runs go together when a store is away: whoever took
+        # them for lost would start each of them alone.
+        with suppress(StoreUnavailable, LostLease):
+            await self.ask(attempts.give_back, self.store, attempt)
+
+    def _begin(self, run: RunId, begun: Callable[[], None] | None) -> tuple[Attempt | None, float]:
+        """An attempt, and a moment before its lease."""
+        since = clock()
         try:
-            return attempts.begin(self.store, run)
+            return attempts.begin(self.store, run), since
         finally:
             if begun is not None:
                 begun()
@@ -206,7 +220,7 @@ class Executor(Struct):
         # Only now, outside of Scrapy, which swallows what its parts raise: the end of a Run is
         # what this transaction writes into its row, and it must not fail unseen.
         cancelled = harvest.ending.rule == "cancelled"
-        await self._end(running.attempt, attempts.finish, harvest, cancelled=cancelled)
+        await self._end(running, running.attempt, attempts.finish, harvest, cancelled=cancelled)
 
     def _read(self, queued: Queued, running: Running, page: PageRead) -> None:
         running.include(page)
@@ -219,14 +233,19 @@ class Executor(Struct):
         from spiders.worker.researcher import Researcher
 
         fetching = self.fetching.narrowed(running.attempt.only_hosts)
-        researcher = Researcher(self.store, self.engine, fetching, self.research, self.ask)
+
+        async def ask(act: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
+            return await running.cancel.within(self.ask(act, *values, **named))
+
+        researcher = Researcher(self.store, self.engine, fetching, self.research, ask)
         attempt, outcome = await researcher.execute(
             running.attempt,
             running.cancel,
             tell=lambda step: self.progress(queued, step),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
         )
-        await self._end(attempt, finish_research, outcome, cancelled=outcome.cancelled)
+        cancelled = outcome.cancelled
+        await self._end(running, attempt, finish_research, outcome, cancelled=cancelled)
 
     async def _take_turn(
         self, queued: Queued, running: Running, site: str, places: asyncio.Semaphore
@@ -245,7 +264,8 @@ class Executor(Struct):
 
     async def _has_turn(self, running: Running, site: str) -> bool:
         try:
-            return await self.ask(attempts.take_turn, self.store, running.attempt, site)
+            asking = self.ask(attempts.take_turn, self.store, running.attempt, site)
+            return await running.cancel.within(asking)
         except LostLease:
             running.cancel.set()
         except StoreUnavailable:
@@ -254,13 +274,16 @@ class Executor(Struct):
 
     async def _end(
         self,
+        running: Running,
         attempt: Attempt,
         finish: Callable[[Store, Attempt, Outcome, AcceptancePolicy], str],
         outcome: Outcome,
         *,
         cancelled: bool,
     ) -> None:
-        """End a Run with what it found, or give it back."""
+        """End a Run with what it found, or give it back. Raises LostLease."""
+        if cancelled:
+            running.cancel.raise_if_lapsed()
         # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and cancelled:
             await self.ask(attempts.give_back, self.store, attempt)
@@ -287,7 +310,8 @@ class Executor(Struct):
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.
 
-        A Run whose lease went to another process ends here at once; that process decides.
+        A Run whose lease went to another process ends here at once; that process decides. One whose
+        lease is over ends too, whatever the store says (:class:`Ending`).
         """
         # The beat is the event loop's, as the crawls are, which works because extraction yields by
         # time. A thread that beats by itself would keep the leases of a process that is stuck.
@@ -295,8 +319,9 @@ class Executor(Struct):
             await asyncio.sleep(NOTED)
             for running in [each for each in self._running.values() if each.has_news]:
                 try:
-                    so_far = running.beat()
+                    so_far, since = running.beat(), clock()
                     await self.ask(attempts.heartbeat, self.store, running.attempt, so_far)
+                    running.cancel.renew(since)
                 except LostLease:
                     running.cancel.set()
                 except StoreUnavailable:
