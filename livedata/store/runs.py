@@ -23,9 +23,10 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.model.run import Run
-from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
+from livedata.store.database.backend import SYMPTOMS, OtherVersion, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, STEPS, STOP, unpacked
 from livedata.store.database.statements import Expiring, assign, insert
+from livedata.store.database.table import VERSION
 
 RUN = """
 r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
@@ -33,12 +34,14 @@ r.queued_at, r.started_at, r.completed_at
 """
 OF_OWNER = " FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = :owner AND "
 _SELECT = f"SELECT {RUN} {OF_OWNER}"
+_STORE_VERSION = "SELECT version_num FROM alembic_version"
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
-_LOCK = """
-SELECT id, dataset_id, status, recipe_version, site, fence, only_hosts FROM runs WHERE id = :run
+_LOCK = f"""
+SELECT id, dataset_id, status, recipe_version, site, fence, only_hosts, ({_STORE_VERSION})
+FROM runs WHERE id = :run
 AND EXISTS (
     SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
-"""
+"""  # noqa: S608  (our own words)
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
@@ -87,12 +90,18 @@ class RecordedAttempt(Struct, frozen=True):
 
 
 def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> LockedRun:
-    """Keep every other writer of this Run out. Raises NotFound if it is gone, or another's."""
-    # The first of the locks of an act: Run, dataset, owner.
+    """Keep every other writer of this Run out. Raises NotFound if it is gone, or another's.
+
+    Raises OtherVersion if the store was migrated meanwhile: whoever begins or ends a Run asks here.
+    """
+    # The first of the locks of an act: Run, dataset, owner. Until its end nobody migrates.
     row = writer.locked(_LOCK, run=run, owner=owner)
     if row is None:
         raise not_found()
-    return LockedRun(*row)
+    *locked, version = row
+    if version != VERSION:
+        raise OtherVersion
+    return LockedRun(*locked)
 
 
 def lock_runs(writer: Writer, dataset: DatasetId) -> None:
@@ -207,19 +216,27 @@ def change(writer: Writer, run: RunId, **values: object) -> None:
 
 
 def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
-    """Set columns of a running Run. Raises LostLease if another attempt has moved the fence."""
+    """Set columns of a running Run. Raises LostLease if another attempt has moved the fence.
+
+    Raises OtherVersion if the store was migrated meanwhile.
+    """
     # A process that was frozen may wake up after its lease, when another attempt runs. The fence
     # grows with every start and never shrinks, so no later start can have this number; the status
     # is asked too, because a Run that has ended keeps its last fence.
     changed = writer.execute(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
-        "WHERE id = :run AND fence = :fence AND status = 'running'",
+        "WHERE id = :run AND fence = :fence AND status = 'running' "
+        f"AND ({_STORE_VERSION}) = :version",
         run=run,
         fence=fence,
+        version=VERSION,
         **values,
     )
-    if changed != 1:
-        raise LostLease
+    if changed == 1:
+        return
+    if writer.value(_STORE_VERSION) != VERSION:
+        raise OtherVersion
+    raise LostLease
 
 
 def end_queued(writer: Writer, run: RunId, **values: object) -> bool:

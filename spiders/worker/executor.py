@@ -20,6 +20,7 @@ from livedata.services import attempts, interruptions, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
+from livedata.store.database.backend import NewerStore
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
@@ -310,8 +311,8 @@ class Executor(Struct):
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.
 
-        A Run whose lease went to another process ends here at once; that process decides. One whose
-        lease is over ends too, whatever the store says (:class:`Ending`).
+        A Run whose lease went to another process, or whose store to a newer livedata, ends here at
+        once; that decides. One whose lease is over ends too, whatever the store says.
         """
         # The beat is the event loop's, as the crawls are, which works because extraction yields by
         # time. A thread that beats by itself would keep the leases of a process that is stuck.
@@ -322,7 +323,7 @@ class Executor(Struct):
                     so_far, since = running.beat(), clock()
                     await self.ask(attempts.heartbeat, self.store, running.attempt, so_far)
                     running.cancel.renew(since)
-                except LostLease:
+                except (LostLease, NewerStore):
                     running.cancel.set()
                 except StoreUnavailable:
                     continue

@@ -27,7 +27,7 @@ from livedata.model.ids import RunId
 from livedata.services import interruptions, processes, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store.database.backend import Job, Jobs
+from livedata.store.database.backend import Job, Jobs, NewerStore
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
 from spiders.crawl.engine import crawl_engine, end_process
@@ -166,6 +166,7 @@ class Worker:
         self._executed = 0
         self._worn = False
         self._stopping = False
+        self._outdated = False
         self._woken = asyncio.Event()
 
     def stop(self) -> None:
@@ -261,12 +262,24 @@ class Worker:
         elif called_again and self._room() > 0 and not (queued.isolated and self._tasks):
             # It found its site taken, and was called to it meanwhile: nobody calls a third time.
             self._start(queued)
-        if error is not None:
+        if isinstance(error, NewerStore):
+            self._leave(error)
+        elif error is not None:
             about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
             extra = {"event": "execution.error", "fields": about}
             log.error("%s: %s", queued.name, error, extra=extra)
         # Asked only then: what is read four times a second keeps an idle machine busy.
         self._worn = self._worn or self._is_worn()
+
+    def _leave(self, error: NewerStore) -> None:
+        """Say once that this program is too old for its store, and end: nothing can be given back.
+
+        Who starts the next process may have the new program by then.
+        """
+        if not self._outdated:
+            self._outdated = True
+            log.error("%s", error.message, extra={"event": "store.newer"})
+            self.stop()
 
     def _clean_up(self) -> None:
         """Free what Runs have left, if so many have ended."""

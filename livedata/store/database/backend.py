@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from livedata.model.errors import Damaged
+from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.ids import Micros, RunId
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ SYMPTOMS: tuple[type[Exception], ...] = (
 
 class AlreadyThere(Exception):
     """Another row has the value that must be unique: a name is taken, or somebody was faster."""
+
+
+class OtherVersion(StoreUnavailable):
+    """Another livedata has brought the store to another version meanwhile; try again."""
+
+
+class NewerStore(StoreUnavailable):
+    """The store was written by a newer livedata."""
 
 
 class Reader(Protocol):

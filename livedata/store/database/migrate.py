@@ -9,8 +9,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
-from livedata.model.errors import StoreUnavailable
-from livedata.store.database.backend import Backend
+from livedata.store.database.backend import Backend, NewerStore
 from livedata.store.database.table import VERSION
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
@@ -19,12 +18,12 @@ MIGRATIONS = Path(__file__).parents[1] / "migrations"
 def upgrade(backend: Backend, version: str) -> None:
     """Bring a store from its `version` to this program's.
 
-    Raises StoreUnavailable for a version that this program does not know; the store is then
+    Raises NewerStore for a version that this program does not know; the store is then
     untouched.
     """
     # Before a connection that may write is open: a newer store stays as it is, byte for byte.
     if version not in _known_versions():
-        raise StoreUnavailable(
+        raise NewerStore(
             f"The store at {backend.place} was written by a newer livedata (version {version}; "
             f"this one knows {VERSION}). Upgrade livedata; the store was left as it is."
         )

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from livedata.model.errors import StoreUnavailable
 from livedata.model.problem import Remedy
-from livedata.store.database.backend import SYMPTOMS, Backend, Jobs, Reader, Writer
+from livedata.store.database.backend import (
+    SYMPTOMS,
+    Backend,
+    Jobs,
+    NewerStore,
+    OtherVersion,
+    Reader,
+    Writer,
+)
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.table import VERSION
 
@@ -25,6 +33,7 @@ class Database:
         self._backend = backend or _backend(url)
         self._open = reader
         self._current = False
+        self._newer: tuple[str, str] | None = None
 
     @property
     def place(self) -> str:
@@ -64,7 +73,13 @@ class Database:
 
     def raise_damage(self, error: Exception) -> None:
         """Raise Damaged if something in the store cannot be read, which may have caused `error`."""
-        if isinstance(error, SYMPTOMS) and self._backend.version() is not None:
+        if not isinstance(error, SYMPTOMS):
+            return
+        version = self._backend.version()
+        if version is not None and version != VERSION and self._current:
+            # What a newer livedata has written is no damage, and nothing is to be ended for it.
+            self._look_again()
+        elif version is not None:
             # Imported only here: it knows the type of every column, and few stores are damaged.
             from livedata.store.database.damage import first_damage
 
@@ -79,11 +94,23 @@ class Database:
             return
         version = self._backend.version() or self._backend.make(VERSION)
         if version != VERSION:
+            # A worker that waits for a newer program asks four times a second.
+            if self._newer is not None and self._newer[0] == version:
+                raise NewerStore(self._newer[1])
             # Alembic and SQLAlchemy are worth their import only here, once per store and version.
             from livedata.store.database.migrate import upgrade
 
-            upgrade(self._backend, version)
+            try:
+                upgrade(self._backend, version)
+            except NewerStore as error:
+                self._newer = version, error.message
+                raise
         self._current = True
+
+    def _look_again(self) -> None:
+        """Look at the version as at the first use. Raises NewerStore."""
+        self._current = False
+        self.ensure()
 
     def require(self) -> None:
         """Raise StoreUnavailable if there is no store yet; nothing is made."""
@@ -142,6 +169,9 @@ class Store(Database):
         try:
             with self._backend.writing() as writer:
                 yield writer
+        except OtherVersion:
+            self._look_again()
+            raise
         except SYMPTOMS as error:
             self.raise_damage(error)
             raise

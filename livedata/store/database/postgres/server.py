@@ -123,6 +123,9 @@ class Postgres:
                 # Whoever waits here finds the store up to date then. A process that is killed
                 # leaves neither a lock nor half of the tables.
                 connection.exec_driver_sql(_ONE_AT_A_TIME)
+                # Whoever begins or ends a Run has looked at the version, and is waited for.
+                if connection.exec_driver_sql("SELECT to_regclass('runs')").scalar() is not None:
+                    connection.exec_driver_sql("LOCK TABLE runs IN EXCLUSIVE MODE")
                 yield connection
         except DBAPIError as error:
             raise self._unavailable(error.orig or error) from error
