@@ -26,9 +26,9 @@ from livedata.services.notices import notifying
 from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
-from livedata.store.database.codec import dump, dump_compressed
+from livedata.store.database.codec import SOURCE, dump, dump_compressed
 from livedata.store.database.store import Store
-from livedata.store.queue import RunOptions
+from livedata.store.queue import NewRun, RunOptions
 from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
@@ -124,7 +124,7 @@ def take_up_locked(
     run = queue.open_run(writer, dataset)
     if run is not None:
         if run.status == "running" and is_live(writer, run.lease):
-            raise RunInProgress(f"A Run of {name} is in progress in another process.")
+            raise in_progress(name)
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
     _check_funds(owner, balance)
     return Queued(_add(writer, dataset, options=options), dataset, name)
@@ -238,9 +238,23 @@ def _held(writer: Writer, run: LockedRun) -> bytes:
 
 def _check_funds(owner: OwnerName, balance: int) -> None:
     if balance <= 0:
-        raise InsufficientCredits(
-            remedies=(Remedy("grant_credits", {"owner": owner}),),
-        )
+        raise without_credits(owner)
+
+
+def without_credits(owner: OwnerName) -> InsufficientCredits:
+    """What an owner without credits is told who wants a Run."""
+    return InsufficientCredits(remedies=(Remedy("grant_credits", {"owner": owner}),))
+
+
+def in_progress(name: str) -> RunInProgress:
+    """What is told of a dataset whose Run a live process executes."""
+    return RunInProgress(f"A Run of {name} is in progress in another process.")
+
+
+def prepare(dataset: DatasetId, version: int, source: str) -> NewRun:
+    """A Run that follows a recipe, whose JSON is `source`. Raises one of SYMPTOMS for no JSON."""
+    site = _site_to_wait_for(dataset, SOURCE.load(source))
+    return NewRun(RunId(ids.new_id()), dataset, version, site)
 
 
 def _add(
@@ -250,8 +264,12 @@ def _add(
     options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> RunId:
     version, declared = recipes.source(writer, dataset)
+    site, now = _site_to_wait_for(dataset, declared), writer.now()
+    return queue.add(writer, dataset, version, site, now, idempotency_hash, options)
+
+
+def _site_to_wait_for(dataset: DatasetId, declared: object) -> str:
+    """Where a Run of a dataset waits for its turn."""
     address = kinds.of_source(declared).address(declared)
     # Any site of its own will do for the turn of a Run that need not wait for one.
-    site = ids.format_uuid(dataset) if address is None else site_of(address)
-    now = writer.now()
-    return queue.add(writer, dataset, version, site, now, idempotency_hash, options)
+    return ids.format_uuid(dataset) if address is None else site_of(address)

@@ -1,12 +1,13 @@
 """What is due by its schedule is queued.
 
-One transaction queues the Run of a fire, or notes why there is none, and moves the schedule on: a
-process that dies in between has done both or neither, so no fire is lost or taken twice.
+One transaction queues the Runs of a batch of fires, or notes why there is none, and moves their
+schedules on: a process that dies in between has done all of it or nothing, so no fire is lost or
+taken twice. What cannot be read of a batch is left out, and taken by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -24,13 +25,14 @@ from livedata.services import fires, leases, runs
 from livedata.services.interruptions import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued
-from livedata.store import accounts, datasets, digests, queue, schedules
-from livedata.store.database.backend import Writer
+from livedata.store import accounts, datasets, digests, queue, recipes, schedules
+from livedata.store.database.backend import SYMPTOMS, Writer
 from livedata.store.database.store import Store
-from livedata.store.queue import RunOptions
+from livedata.store.queue import NewRun, OpenRun, RunOptions
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
+_UNREADABLE: tuple[type[Exception], ...] = (Damaged, *SYMPTOMS)
 
 
 class Fire(Struct, frozen=True):
@@ -62,22 +64,109 @@ def due(store: Store) -> Due:
         return Due(Micros(now - ids.ticks()), bool(fires_due), bool(digests.due(reader, now)))
 
 
-def tick(store: Store, zone: str) -> Iterator[Fire]:
-    """Take every fire that is due, of all owners. Raises StoreUnavailable."""
+class _Batch(Struct):
+    """What one transaction has taken, and what it has left out, by (fire, dataset)."""
+
+    seen: Sequence[tuple[Micros, DatasetId]]
+    fires: list[Fire] = []
+    unread: list[DatasetId] = []
+
+
+def tick(store: Store, zone: str, enough: Callable[[], bool] = lambda: False) -> Iterator[Fire]:
+    """Take every fire that is due, of all owners. Raises StoreUnavailable.
+
+    `enough` is asked after each batch whether to leave the rest for later.
+    """
     # First, so that the Run of a process that is gone does not count as one in progress.
     reap_expired_leases(store)
     last = None
     while True:
-        with store.reading() as reader:
-            batch = schedules.due(reader, reader.now(), last, BATCH)
-        for _, dataset in batch:
+        batch = _take_batch(store, zone, last)
+        yield from batch.fires
+        for dataset in batch.unread:
             with suppress(NotFound):  # it was deleted meanwhile
                 taken = take_fire(store, dataset, zone, executes=False)
                 if taken is not None:
                     yield taken
-        if len(batch) < BATCH:
+        if len(batch.seen) < BATCH or enough():
             return
-        last = batch[-1]
+        last = batch.seen[-1]
+
+
+def _take_batch(store: Store, zone: str, last: tuple[Micros, DatasetId] | None) -> _Batch:
+    """Take the fires behind the last one that were due longest, of datasets that are free."""
+    try:
+        with store.writing() as writer:
+            now = writer.now()
+            claimed = schedules.claim(writer, now, last, BATCH)
+            batch = _Batch([(Micros(each.next_run_at or 0), each.id) for each in claimed])
+            if claimed:
+                _take_claimed(writer, claimed, batch, now, zone)
+            return batch
+    except Damaged:
+        # Somebody has written what no text or number is: who of them shows by itself.
+        with store.reading() as reader:
+            seen = schedules.due(reader, reader.now(), last, BATCH)
+        return _Batch(seen, unread=[dataset for _, dataset in seen])
+
+
+def _take_claimed(
+    writer: Writer, claimed: Sequence[Scheduled], batch: _Batch, now: Micros, zone: str
+) -> None:
+    """Queue the Runs of datasets that this transaction has locked."""
+    ids_of = [each.id for each in claimed]
+    sources = recipes.newest(writer, ids_of)
+    opened = queue.open_runs(writer, ids_of)
+    balances = accounts.balances(writer, {each.owner for each in claimed})
+    planned: dict[DatasetId, Micros] = {}
+    added: list[NewRun] = []
+    skips: list[tuple[Scheduled, Micros, str]] = []
+    for dataset in claimed:
+        try:
+            moment = fires.next_fire(dataset, now, zone)
+            after = moment if moment > now else fires.following(dataset, now, zone)
+            run = runs.prepare(dataset.id, *sources[dataset.id])
+        except _UNREADABLE:
+            batch.unread.append(dataset.id)
+            continue
+        planned[dataset.id] = after
+        if moment > now:
+            continue
+        waits = opened.get(dataset.id)
+        fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner])
+        batch.fires.append(fire)
+        if reason is not None:
+            skips.append((dataset, moment, reason))
+        if fire.queued is not None and waits is None:
+            added.append(run)
+    schedules.plan_each(writer, planned, zone)
+    queue.add_each(writer, added, now)
+    queue.publish_each(writer, added)
+    _skip_each(writer, skips)
+
+
+def _judge(
+    writer: Writer, dataset: Scheduled, run: NewRun, waits: OpenRun | None, balance: int
+) -> tuple[Fire, str | None]:
+    """What comes of a fire, and why it has no Run of its own, if so."""
+    if waits is not None:
+        if waits.status == "running" and leases.is_live(writer, waits.lease):
+            return Fire(dataset.name, None, runs.in_progress(dataset.name)), "run_in_progress"
+        queued = Queued(waits.id, dataset.id, dataset.name, waits.isolated, taken_up=True)
+        return Fire(dataset.name, queued, waited=True), "run_waiting"
+    if balance <= 0:
+        return Fire(dataset.name, None, runs.without_credits(dataset.owner)), schedules.NO_CREDITS
+    return Fire(dataset.name, Queued(run.id, dataset.id, dataset.name)), None
+
+
+def _skip_each(writer: Writer, skips: Sequence[tuple[Scheduled, Micros, str]]) -> None:
+    """Note the fires that are skipped, and tell of them."""
+    # The only ones whose owners are locked: a fire that queues a Run charges and tells nothing. In
+    # one order, so that two who lock several owners never wait for each other.
+    for owner in sorted({dataset.owner for dataset, _, _ in skips}):
+        accounts.lock_owner(writer, owner)
+    for dataset, moment, reason in skips:
+        _skip(writer, dataset, moment, reason)
 
 
 def claim_due(
@@ -158,11 +247,14 @@ def take_fire(
             now = writer.now()
             moment = fires.next_fire(scheduled, now, zone)
             if moment > now:
-                schedules.plan(writer, dataset, moment, zone)
+                # Who loses a race finds the fire as the other one has planned it.
+                if (scheduled.next_run_at, scheduled.next_run_zone) != (moment, zone):
+                    schedules.plan(writer, dataset, moment, zone)
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
             fire = _queue(writer, scheduled, moment, balance, options)
-            if fire.queued and not executes:
+            # To one that waits somebody was called when it was queued.
+            if fire.queued and not fire.waited and not executes:
                 queue.publish(writer, fire.queued.run)
             return fire
     except Damaged as error:

@@ -5,6 +5,8 @@ A key signs browsers in: their sessions, and the links that begin one, are asked
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from livedata.model.account import ApiKey, LedgerEntry
 from livedata.model.errors import NotFound
 from livedata.model.ids import (
@@ -20,7 +22,7 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import insert
+from livedata.store.database.statements import insert, listed
 
 _OWNER = "SELECT balance FROM owners WHERE name = :owner"
 # A ledger is read by time, and each entry says what the balance became: if the clock has gone back,
@@ -42,6 +44,13 @@ def balance(reader: Reader, owner: OwnerName) -> int | None:
     """The credits of an owner; None for one that the store has not met."""
     left: int | None = reader.value(_OWNER, owner=owner)
     return left
+
+
+def balances(reader: Reader, owners: Collection[OwnerName]) -> dict[OwnerName, int]:
+    """Owner -> their credits, of those that the store has met."""
+    names, named = listed("owner", owners)
+    sql = f"SELECT name, balance FROM owners WHERE name IN ({names})"  # noqa: S608  (our names)
+    return dict(reader.rows(sql, **named))
 
 
 def lock_owner(writer: Writer, owner: OwnerName) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Any
+
 from msgspec import Struct
 
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store import site_turns
-from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.statements import insert
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import insert, listed
 from livedata.store.runs import fenced, lock_run
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
@@ -62,6 +65,15 @@ class RunOptions(Struct, frozen=True):
     only_hosts: frozenset[str] | None = None
 
 
+class NewRun(Struct, frozen=True):
+    """A Run that is to be queued, and the site that it waits for."""
+
+    id: RunId
+    dataset: DatasetId
+    recipe_version: int
+    site: str
+
+
 class WaitingRun(Struct, frozen=True):
     """A Run that may be started; `isolated` if it fell with others and is to be started apart."""
 
@@ -71,10 +83,11 @@ class WaitingRun(Struct, frozen=True):
     isolated: bool
 
 
-_OPEN_RUN = (
-    "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin, "
-    "cancel_asked_at, queued_at, started_at FROM runs"
+_OPEN = (
+    "id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin, "
+    "cancel_asked_at, queued_at, started_at"
 )
+_OPEN_RUN = f"SELECT {_OPEN} FROM runs"  # noqa: S608  (our names)
 
 
 def add(
@@ -91,27 +104,47 @@ def add(
     Nobody is called to it: the caller executes it, or publishes it too.
     """
     # Nobody asks first if it has: the partial unique index decides, also between two processes.
-    run = RunId(new_id())
-    writer.execute(
+    run = NewRun(RunId(new_id()), dataset, recipe_version, site)
+    add_each(writer, [run], now, idempotency_hash, options)
+    return run.id
+
+
+def add_each(
+    writer: Writer,
+    runs: Sequence[NewRun],
+    now: Micros,
+    idempotency_hash: bytes | None = None,
+    options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
+) -> None:
+    """The same of Runs of several datasets."""
+    hosts = None if options.only_hosts is None else ",".join(sorted(options.only_hosts))
+    common = {
+        "status": "queued",
+        "attempt": 0,
+        "fence": 0,
+        "alone": False,
+        "checks": "[]",
+        "new_rows": 0,
+        "changed_rows": 0,
+        "gone_rows": 0,
+        "queued_at": now,
+        "idempotency_hash": idempotency_hash,
+        "fresh": options.fresh,
+        "only_hosts": hosts,
+    }
+    writer.many(
         _ADD,
-        id=run,
-        dataset_id=dataset,
-        recipe_version=recipe_version,
-        site=site,
-        status="queued",
-        attempt=0,
-        fence=0,
-        alone=False,
-        checks="[]",
-        new_rows=0,
-        changed_rows=0,
-        gone_rows=0,
-        queued_at=now,
-        idempotency_hash=idempotency_hash,
-        fresh=options.fresh,
-        only_hosts=None if options.only_hosts is None else ",".join(sorted(options.only_hosts)),
+        [
+            {
+                **common,
+                "id": run.id,
+                "dataset_id": run.dataset,
+                "recipe_version": run.recipe_version,
+                "site": run.site,
+            }
+            for run in runs
+        ],
     )
-    return run
 
 
 def make_fresh(writer: Writer, run: RunId) -> None:
@@ -182,6 +215,12 @@ def hold(writer: Writer, run: RunId, fence: int) -> None:
 def publish(writer: Writer, run: RunId) -> None:
     """Call a crawl worker to a queued Run, once this transaction is written."""
     writer.publish(run)
+
+
+def publish_each(writer: Writer, runs: Sequence[NewRun]) -> None:
+    """The same for several Runs: one job for each of their sites."""
+    # Whoever comes for it begins the Run that is next there, and each that ends calls for another.
+    writer.publish_each({run.site: run.id for run in reversed(runs)})
 
 
 def publish_next(writer: Writer, turn: str | None) -> None:
@@ -273,6 +312,17 @@ def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     return None if row is None else _open(row)
 
 
+def open_runs(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, OpenRun]:
+    """Dataset -> its Run that is queued or running, of those that have one."""
+    names, named = listed("dataset", those)
+    rows = reader.rows(
+        f"SELECT dataset_id, {_OPEN} FROM runs "  # noqa: S608  (our names)
+        f"WHERE dataset_id IN ({names}) AND status IN ('queued', 'running')",
+        **named,
+    )
+    return {dataset: _open(row) for dataset, *row in rows}
+
+
 def open_by_id(reader: Reader, run: RunId) -> OpenRun | None:
     """A Run if it is queued or running."""
     row = reader.row(f"{_OPEN_RUN} WHERE id = :run AND status IN ('queued', 'running')", run=run)
@@ -329,7 +379,7 @@ def _first(reader: Reader, site: str) -> WaitingRun | None:
     return WaitingRun(run, dataset, name, bool(alone))
 
 
-def _open(row: Row) -> OpenRun:
+def _open(row: Sequence[Any]) -> OpenRun:
     run, status, attempt, fence, alone, holder, until, origin, asked, *times = row
     lease = None if holder is None or until is None else Lease(holder, until, origin)
     return OpenRun(run, status, attempt, fence, bool(alone), lease, asked is not None, *times)

@@ -11,7 +11,7 @@ from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, forma
 from livedata.model.recipe import Kind, Recipe, compile_recipe, run_kind
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
-from livedata.store.database.statements import insert
+from livedata.store.database.statements import insert, listed
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -46,6 +46,17 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     )
     assert row is not None
     return row[0], SOURCE.load(row[1])
+
+
+def newest(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, tuple[int, str]]:
+    """Dataset -> the version and the JSON, as it is kept, of its newest recipe."""
+    names, named = listed("dataset", those)
+    rows = reader.rows(
+        "SELECT d.id, r.version, r.source FROM datasets d JOIN recipes r "  # noqa: S608
+        f"ON r.dataset_id = d.id AND r.version = d.recipe_version WHERE d.id IN ({names})",
+        **named,
+    )
+    return {dataset: (version, text) for dataset, version, text in rows}
 
 
 def check_newest(reader: Reader, dataset: DatasetId, expected: int | None) -> None:

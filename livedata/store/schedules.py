@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from livedata.model.errors import NotFound
@@ -10,6 +12,7 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Expiring
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
+_PLAN = "UPDATE datasets SET next_run_at = :next_run_at, next_run_zone = :zone WHERE id = :dataset"
 OLD_SKIPPED = Expiring(
     *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
 )
@@ -96,6 +99,23 @@ def due(
     return [(row[0], row[1]) for row in rows]
 
 
+def claim(
+    writer: Writer, now: Micros, after: tuple[Micros, DatasetId] | None, limit: int
+) -> list[Scheduled]:
+    """The same datasets, kept from other writers; without those that another writer has."""
+    seen, last = after or (-1, b"")
+    rows = writer.all_locked_if_free(
+        f"{_SCHEDULED} WHERE next_run_at <= :now AND status = 'active' "
+        "AND schedule IS NOT NULL AND (next_run_at, id) > (:seen, :last) "
+        "ORDER BY next_run_at, id LIMIT :limit",
+        now=now,
+        seen=seen,
+        last=last,
+        limit=limit,
+    )
+    return [Scheduled(*row) for row in rows]
+
+
 def late(reader: Reader, before: Micros) -> LateFires | None:
     """The active datasets that were due before a moment, of all owners; None if none was."""
     due_before = "FROM datasets WHERE next_run_at < :before AND status = 'active'"
@@ -119,11 +139,17 @@ def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:
 
 def plan(writer: Writer, dataset: DatasetId, next_run_at: Micros | None, zone: str) -> None:
     """Note when a dataset fires next, as reckoned in a time zone; None for never."""
-    writer.execute(
-        "UPDATE datasets SET next_run_at = :next_run_at, next_run_zone = :zone WHERE id = :dataset",
-        dataset=dataset,
-        next_run_at=next_run_at,
-        zone=zone,
+    writer.execute(_PLAN, dataset=dataset, next_run_at=next_run_at, zone=zone)
+
+
+def plan_each(writer: Writer, moments: Mapping[DatasetId, Micros], zone: str) -> None:
+    """The same of several datasets, which are locked."""
+    writer.many(
+        _PLAN,
+        [
+            {"dataset": dataset, "next_run_at": moment, "zone": zone}
+            for dataset, moment in moments.items()
+        ],
     )
 
 
@@ -150,20 +176,27 @@ def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]
     return [SkippedFire(row[0], row[1]) for row in rows]
 
 
-def skipping(reader: Reader, owner: OwnerName | None = None) -> list[Skipping]:
+def skipping(
+    reader: Reader, owner: OwnerName | None = None, dataset: DatasetId | None = None
+) -> list[Skipping]:
     """The active datasets, of one owner or all, whose fires are skipped since their last Run.
+
+    With a `dataset`, of that alone.
 
     Of one that is skipped for another reason than credits the second fire in a row counts: one is
     skipped whenever a Run takes longer than the time between two.
     """
+    # Not by coalesce: a database would read the skipped fires of all datasets.
+    one = "" if dataset is None else "AND d.id = :dataset "
     rows = reader.rows(
-        "SELECT d.id, d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason "
+        "SELECT d.id, d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason "  # noqa: S608
         "FROM skipped_fires l WHERE l.dataset_id = d.id ORDER BY l.fired_at DESC LIMIT 1) "
         "FROM datasets d JOIN skipped_fires s ON s.dataset_id = d.id "
-        "WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) AND s.fired_at > "
+        f"WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) {one}AND s.fired_at > "
         "coalesce((SELECT max(queued_at) FROM runs r WHERE r.dataset_id = d.id), 0) "
         "GROUP BY d.id, d.owner, d.name ORDER BY d.owner, d.name",
         owner=owner,
+        **({} if dataset is None else {"dataset": dataset}),
     )
     skipped = [Skipping(*row) for row in rows]
     return [each for each in skipped if each.count > 1 or each.reason == NO_CREDITS]

@@ -85,10 +85,8 @@ class Schedules:
         self._origin = origin
 
     def _tick(self) -> None:
-        for fire in scheduler.tick(self._store, self._zone):
+        for fire in scheduler.tick(self._store, self._zone, self._stopping.is_set):
             _tell(fire)
-            if self._stopping.is_set():
-                return
 
     def _tell_digests(self) -> None:
         for digest in digests.tell_due(self._store, self._zone):

@@ -110,6 +110,28 @@ def test_a_tick_calls_for_the_run_of_a_fire(store: Store) -> None:
     assert jobs(store) == [(ids.format_uuid(fire.queued.run), "todo")]
 
 
+def test_a_fire_on_a_run_that_waits_calls_for_no_second_time(store: Store) -> None:
+    dataset = scheduled(store, "* * * * *")
+    run, _ = runs.enqueue(store, "local", dataset)
+    for _ in range(3):
+        with store.writing() as writer:
+            writer.execute("UPDATE datasets SET next_run_at = next_run_at - 120000000")
+        (fire,) = scheduler.tick(store, "UTC")
+        assert fire.waited
+    assert jobs(store) == [(run, "todo")]
+
+
+def test_a_batch_calls_once_to_each_site(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        scheduled(store, "* * * * *", name=name)
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1000000")
+    first, *others = scheduler.tick(store, "UTC")
+    assert first.queued is not None
+    assert len(others) == 2
+    assert len(jobs(store)) == 1
+
+
 def test_nobody_is_called_to_a_run_that_its_caller_executes(store: Store) -> None:
     runs.take_up(store, "local", make_dataset(store), "shop")
     scheduled(store, "* * * * *", name="on schedule")

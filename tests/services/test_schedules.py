@@ -300,9 +300,70 @@ def test_a_schedule_that_cannot_be_read_is_passed_over_once_and_stops_no_other(
     assert ("recipe", False) in ticked(store)
 
 
-def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
+def test_what_cannot_be_read_of_a_batch_hurts_no_other_of_it(
     store: Store, set_time: Callable[[int], None]
 ) -> None:
+    set_time(NOON - DAY)
+    broken = scheduled(store, DAILY, "broken")
+    recipe = scheduled(store, DAILY, "recipe")
+    scheduled(store, DAILY, "first")
+    scheduled(store, DAILY, "second")
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
+        writer.execute(
+            "UPDATE recipes SET source = 'x' WHERE dataset_id = :dataset", dataset=recipe
+        )
+    set_time(NOON)
+    taken = [("broken", False), ("first", True), ("recipe", False), ("second", True)]
+    assert sorted(ticked(store)) == taken
+    assert ticked(store) == []
+    for dataset in (broken, recipe):
+        assert [reason for _, reason in skipped(store, dataset)] == ["damaged"]
+
+
+def test_a_batch_has_the_fires_of_several_owners_and_skips_only_those_without_credits(
+    store: Store, set_time: Callable[[int], None]
+) -> None:
+    set_time(NOON - DAY)
+    datasets_of = {name: scheduled(store, DAILY, name) for name in ("a", "b", "c", "d")}
+    for owner, balance, names in (("ada", 0, ("b", "d")), ("bob", 5, ("c",))):
+        meet_owner(store, owner, balance)
+        with store.writing() as writer:
+            for name in names:
+                writer.execute(
+                    "UPDATE datasets SET owner = :owner WHERE name = :name", owner=owner, name=name
+                )
+    set_time(NOON)
+    assert sorted(ticked(store)) == [("a", True), ("b", False), ("c", True), ("d", False)]
+    reasons = {name: skipped(store, dataset) for name, dataset in datasets_of.items()}
+    fire = NOON - HOUR // 2
+    assert reasons == {"a": [], "b": [(fire, "no_credits")], "c": [], "d": [(fire, "no_credits")]}
+
+
+def test_who_comes_too_late_for_a_fire_writes_nothing(
+    store: Store, set_time: Callable[[int], None]
+) -> None:
+    def written() -> object:
+        """What changes if a dataset is written, also with what it had."""
+        if store.url.startswith("sqlite"):
+            return store.writes()
+        with store.reading() as reader:
+            return reader.value("SELECT CAST(xmin AS text) FROM datasets")
+
+    set_time(NOON - DAY)
+    dataset = scheduled(store, DAILY)
+    set_time(NOON)
+    assert ticked(store) == [("shop", True)]
+    before = written()
+    assert scheduler.take_fire(store, dataset, "UTC") is None
+    assert ticked(store) == []
+    assert written() == before
+
+
+def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
+    store: Store, set_time: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "BATCH", 1)
     set_time(NOON - DAY)
     first, second, third = (scheduled(store, DAILY, name) for name in ("a", "b", "c"))
     set_time(NOON)

@@ -17,7 +17,6 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, retention, scheduler
 from livedata.services.fires import late_fires
-from livedata.store.accounts import lock_owner
 from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
@@ -154,7 +153,10 @@ def test_a_store_that_is_locked_is_looked_at_again(
     scheduled(store)
     make_due(store)
     with closing(Store(store.url)) as other, ExitStack() as lock:
-        lock_owner(lock.enter_context(store.writing()), "local")
+        writer = lock.enter_context(store.writing())
+        if not store.url.startswith("sqlite"):
+            # On a server who writes one thing keeps nobody from another.
+            writer.execute("LOCK TABLE runs IN EXCLUSIVE MODE")
         with following(other):
             until(lambda: "cannot be used" in caplog.text)
             lock.close()

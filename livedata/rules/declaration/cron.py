@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -77,6 +78,7 @@ def due_at(
     return next_fire(expression, now, zone)
 
 
+@lru_cache(maxsize=1024)
 def schedule_problem(expression: str) -> str | None:
     """Why `expression` is no schedule, or None if it is one. The text follows a path.
 
@@ -88,6 +90,8 @@ def schedule_problem(expression: str) -> str | None:
     return problem and f"{problem}; {_EXAMPLE}"
 
 
+# Many datasets have one schedule, and what fires together is reckoned from one moment.
+@lru_cache(maxsize=1024)
 def _first_after(expression: str, after: datetime, zone: str) -> datetime:
     # cronsim handles clock changes for all zones but this very object, which has none.
     local = UTC if zone == "UTC" else ZoneInfo(zone)

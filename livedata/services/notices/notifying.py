@@ -56,7 +56,7 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
 
     At the first for want of credits, and at the second in a row for another reason.
     """
-    skipping = [each for each in schedules.skipping(writer, owner) if each.dataset == dataset]
+    skipping = schedules.skipping(writer, owner, dataset)
     if not skipping:
         return
     (fires,) = skipping

@@ -97,6 +97,9 @@ class Writer(Reader, Protocol):
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         """The same without what another writer has locked: it is not waited for."""
 
+    def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
+        """All of them in place of the first."""
+
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
 
@@ -108,6 +111,9 @@ class Writer(Reader, Protocol):
 
         Nothing where crawl workers look by themselves several times a second.
         """
+
+    def publish_each(self, runs: Mapping[str, RunId]) -> None:
+        """Call a crawl worker to each of these sites, for a Run that is queued there."""
 
     def publish_next(self, site: str) -> None:
         """The same for the Run that waits longest for a site, if it has no job yet."""

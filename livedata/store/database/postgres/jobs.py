@@ -6,6 +6,7 @@ decides. What imports procrastinate waits until there is a job to write.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +58,17 @@ WHERE relnamespace = (SELECT id FROM here) AND relname LIKE 'procrastinate%' AND
 class Publisher:
     """Writes jobs on the connection of an open transaction."""
 
-    def publish(self, driver: Connection[Row], run: RunId, site: str) -> None:
-        """Write the job of a Run: of two jobs of a site, the second waits for the first."""
+    def publish(self, driver: Connection[Row], runs: Mapping[str, RunId]) -> None:
+        """Write the jobs of Runs by site: of two of a site, the second waits for the first."""
         from procrastinate.exceptions import ConnectorException
 
-        job = self._app.configure_task(TASK, queue=QUEUE, lock=site, connection=driver)
+        task = self._app.configure_task(TASK, queue=QUEUE)
+        jobs = [
+            task.make_new_job(run=ids.format_uuid(run)).evolve(lock=site)
+            for site, run in runs.items()
+        ]
         try:
-            job.defer(run=ids.format_uuid(run))
+            self._app.job_manager.batch_defer_jobs(jobs, connection=driver)
         except ConnectorException as error:
             # Who holds the transaction knows the errors of psycopg.
             raise (error.__cause__ or error) from None

@@ -123,6 +123,10 @@ class PostgresTransaction:
         """The same without what another writer has locked."""
         return self.row(f"{sql} FOR NO KEY UPDATE SKIP LOCKED", **values)
 
+    def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
+        """All of them."""
+        return self.rows(f"{sql} FOR NO KEY UPDATE SKIP LOCKED", **values)
+
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
         written: int = self._cursor.execute(_translated(sql), values).rowcount
@@ -141,13 +145,18 @@ class PostgresTransaction:
     def publish(self, run: RunId) -> None:
         """Call a crawl worker to a queued Run, once all of this is written."""
         site = self.value("SELECT site FROM runs WHERE id = :run", run=run)
-        self._publisher.publish(self._cursor.connection, run, site)
+        self._publisher.publish(self._cursor.connection, {site: run})
+
+    def publish_each(self, runs: Mapping[str, RunId]) -> None:
+        """Call a crawl worker to each of these sites."""
+        if runs:
+            self._publisher.publish(self._cursor.connection, runs)
 
     def publish_next(self, site: str) -> None:
         """The same for the Run that waits longest for a site, if it has no job yet."""
         run = self.value(jobs.NEXT, site=site)
         if run is not None:
-            self._publisher.publish(self._cursor.connection, run, site)
+            self._publisher.publish(self._cursor.connection, {site: run})
 
     def forgotten(self, since: Micros) -> list[RunId]:
         """The Runs queued before `since` that may start and have no job, one for each site."""

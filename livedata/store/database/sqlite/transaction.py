@@ -72,6 +72,10 @@ class SqliteTransaction:
         """The same: there is no other writer."""
         return self.row(sql, **values)
 
+    def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
+        """All of them."""
+        return self.rows(sql, **values)
+
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
         return self._driver.execute(sql, values).rowcount
@@ -83,6 +87,9 @@ class SqliteTransaction:
 
     def publish(self, run: RunId) -> None:
         """Nothing: crawl workers look at the file, which costs next to nothing."""
+
+    def publish_each(self, runs: Mapping[str, RunId]) -> None:
+        """Nothing."""
 
     def publish_next(self, site: str) -> None:
         """Nothing."""
