@@ -85,6 +85,18 @@ def next_fire(dataset: Scheduled, now: Micros, zone: str) -> Micros:
         raise Damaged("datasets", dataset.id, "schedule") from error
 
 
+def latest(schedule: str, now: Micros, zone: str) -> Micros | None:
+    """The latest moment that may be noted for a schedule; None for one that cannot be read.
+
+    A later one was reckoned by a clock that was ahead.
+    """
+    try:
+        moment = cron.next_fire(schedule, ids.to_datetime(now) + cron.SET_BACK, zone)
+    except Invalid:
+        return None
+    return ids.microseconds(moment)
+
+
 def following(dataset: Scheduled, moment: Micros, zone: str) -> Micros:
     """The first fire of a dataset after a moment. Raises Damaged."""
     assert dataset.schedule is not None

@@ -26,7 +26,7 @@ from livedata.services.interruptions import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, digests, queue, recipes, schedules
-from livedata.store.database.backend import SYMPTOMS, Writer
+from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.store import Store
 from livedata.store.queue import NewRun, OpenRun, RunOptions
 from livedata.store.schedules import Scheduled
@@ -184,11 +184,14 @@ def claim_due(
     reap_expired_leases(store)
     with store.reading() as reader:
         now = reader.now()
-        unpaused = schedules.unpaused(reader, owner)
+        looked_at = {each.id: each for each in schedules.to_look_at(reader, owner, now)}
+        for each in _misplanned(reader, now, zone):
+            if each.owner == owner:
+                looked_at[each.id] = each
     due: list[Queued] = []
     left: list[str] = []
     failed: list[tuple[str, LivedataError]] = []
-    for dataset in unpaused:
+    for dataset in sorted(looked_at.values(), key=lambda each: each.name):
         try:
             if dataset.schedule is None:
                 due.append(runs.take_up(store, owner, dataset.id, dataset.name, options))
@@ -211,12 +214,24 @@ def replan(store: Store, zone: str) -> None:
     """Move the next fires that the time zone, or a clock that was ahead, has put wrong."""
     with store.reading() as reader:
         now = reader.now()
-        active = schedules.active(reader)
-    for dataset in active:
-        with suppress(Damaged, NotFound):  # told when it fires; deleted meanwhile
-            # What is due stays due: the next tick takes it.
-            if _moves(dataset, now, zone) and fires.next_fire(dataset, now, zone) > now:
-                take_fire(store, dataset.id, zone)
+        wrong = [each.id for each in _misplanned(reader, now, zone)]
+    for start in range(0, len(wrong), BATCH):
+        with store.writing() as writer:
+            moments = {}
+            for each in schedules.claim_each(writer, wrong[start : start + BATCH]):
+                with suppress(Damaged):  # told when it fires
+                    moment = fires.next_fire(each, now, zone)
+                    # What is due stays due: the next tick takes it.
+                    if moment > now and (each.next_run_at, each.next_run_zone) != (moment, zone):
+                        moments[each.id] = moment
+            schedules.plan_each(writer, moments, zone)
+
+
+def _misplanned(reader: Reader, now: Micros, zone: str) -> Iterator[Scheduled]:
+    """The active datasets whose next fire may be wrong, or cannot be reckoned."""
+    for schedule in schedules.kinds(reader):
+        latest = fires.latest(schedule, now, zone)
+        yield from schedules.misplanned(reader, schedule, zone, latest)
 
 
 def take_fire(

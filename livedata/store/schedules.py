@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import Expiring
+from livedata.store.database.statements import Expiring, listed
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
+_ACTIVE = "status = 'active' AND schedule IS NOT NULL"
+# One step in the index for each of them, whatever the number of datasets: neither database skips by
+# itself.
+_KINDS = f"""
+WITH RECURSIVE kinds(schedule) AS (
+    SELECT min(schedule) FROM datasets WHERE {_ACTIVE}
+    UNION ALL
+    SELECT (SELECT min(d.schedule) FROM datasets d
+            WHERE d.status = 'active' AND d.schedule IS NOT NULL AND d.schedule > kinds.schedule)
+    FROM kinds WHERE kinds.schedule IS NOT NULL)
+SELECT schedule FROM kinds WHERE schedule IS NOT NULL
+"""  # noqa: S608  (our own words)
 _PLAN = "UPDATE datasets SET next_run_at = :next_run_at, next_run_zone = :zone WHERE id = :dataset"
 OLD_SKIPPED = Expiring(
     *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
@@ -73,9 +85,38 @@ def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
     return [Scheduled(*row) for row in rows]
 
 
-def active(reader: Reader) -> list[Scheduled]:
-    """Every active dataset with a schedule, of all owners."""
-    rows = reader.rows(f"{_SCHEDULED} WHERE status = 'active' AND schedule IS NOT NULL")
+def to_look_at(reader: Reader, owner: OwnerName, now: Micros) -> list[Scheduled]:
+    """The datasets of an owner that are due, are drafts, or are active without a schedule."""
+    rows = reader.rows(
+        f"{_SCHEDULED} WHERE owner = :owner AND (status = 'draft' "
+        "OR status = 'active' AND (schedule IS NULL OR next_run_at <= :now))",
+        owner=owner,
+        now=now,
+    )
+    return [Scheduled(*row) for row in rows]
+
+
+def kinds(reader: Reader) -> list[str]:
+    """Every schedule that an active dataset has, once."""
+    return [schedule for (schedule,) in reader.rows(_KINDS)]
+
+
+def misplanned(reader: Reader, schedule: str, zone: str, latest: Micros | None) -> list[Scheduled]:
+    """The active datasets of a schedule whose next fire is not known, or is later than `latest`.
+
+    Or that was reckoned in another time zone. Without a `latest` all datasets of the schedule.
+    """
+    wrong = ("next_run_zone IS NULL", "next_run_zone < :zone", "next_run_zone > :zone") + (
+        ("next_run_zone = :zone",)
+        if latest is None
+        else (
+            "next_run_zone = :zone AND next_run_at IS NULL",
+            "next_run_zone = :zone AND next_run_at > :latest",
+        )
+    )
+    # Not one question with OR: each of these is a step in the index.
+    questions = (f"{_SCHEDULED} WHERE {_ACTIVE} AND schedule = :schedule AND {it}" for it in wrong)
+    rows = reader.rows(" UNION ALL ".join(questions), schedule=schedule, zone=zone, latest=latest)
     return [Scheduled(*row) for row in rows]
 
 
@@ -112,6 +153,15 @@ def claim(
         seen=seen,
         last=last,
         limit=limit,
+    )
+    return [Scheduled(*row) for row in rows]
+
+
+def claim_each(writer: Writer, those: Collection[DatasetId]) -> list[Scheduled]:
+    """Those of these datasets that are active and free, kept from other writers."""
+    names, named = listed("dataset", those)
+    rows = writer.all_locked_if_free(
+        f"{_SCHEDULED} WHERE id IN ({names}) AND {_ACTIVE} ORDER BY id", **named
     )
     return [Scheduled(*row) for row in rows]
 

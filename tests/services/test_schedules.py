@@ -18,8 +18,8 @@ from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import attempts, datasets, runs, scheduler
-from livedata.services.fires import next_fires, timetable
-from livedata.store import queue
+from livedata.services.fires import latest, next_fires, timetable
+from livedata.store import queue, schedules
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.store.queue import RunOptions
@@ -262,6 +262,47 @@ def test_a_changed_time_zone_moves_the_next_fires_at_the_next_start(
     assert ticked(store, "America/New_York") == []
     scheduler.replan(store, "UTC")
     assert next_fires(store, "local", "UTC") == {dataset: NOON + DAY - HOUR // 2}
+
+
+def test_a_start_asks_for_what_was_planned_wrong_and_reads_no_other_dataset(
+    store: Store, set_time: Callable[[int], None]
+) -> None:
+    def plan(name: str, moment: int | None, zone: str | None = "UTC") -> None:
+        with store.writing() as writer:
+            writer.execute(
+                "UPDATE datasets SET next_run_at = :moment, next_run_zone = :zone "
+                "WHERE name = :name",
+                moment=moment,
+                zone=zone,
+                name=name,
+            )
+
+    set_time(NOON)
+    for name in ("right", "lost", "far", "elsewhere", "nowhere", "due", "broken"):
+        scheduled(store, "40 12 * * *" if name == "right" else HOURLY, name)
+    right = NOON + HOUR // 2
+    plan("lost", None)
+    plan("far", right + 30 * DAY)
+    plan("elsewhere", right, "Asia/Kathmandu")
+    plan("nowhere", right, None)
+    plan("due", NOON - 1)
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
+    with store.reading() as reader:
+        assert schedules.kinds(reader) == [HOURLY, "40 12 * * *", "x y z"]
+        wrong = schedules.misplanned(reader, HOURLY, "UTC", latest(HOURLY, Micros(NOON), "UTC"))
+        assert {each.name for each in wrong} == {"lost", "far", "elsewhere", "nowhere"}
+        assert latest("x y z", Micros(NOON), "UTC") is None
+        assert [each.name for each in schedules.misplanned(reader, "x y z", "UTC", None)] == [
+            "broken"
+        ]
+    scheduler.replan(store, "UTC")
+    with store.reading() as reader:
+        rows = reader.rows("SELECT name, next_run_at FROM datasets WHERE name <> 'broken'")
+    planned = {str(name): moment for name, moment in rows}
+    assert planned.pop("right") == NOON + 2 * HOUR // 3
+    assert planned.pop("due") == NOON - 1
+    assert set(planned.values()) == {right}
 
 
 # 11:30 in New York is 15:30 in UTC in May: what was due at 11:30 has not come yet.

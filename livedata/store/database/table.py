@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0026"
+VERSION = "0027"
 """The newest migration."""
 
 

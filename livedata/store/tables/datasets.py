@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import SQLModel
 
 from livedata.store import looks
@@ -27,6 +27,15 @@ class DatasetRecord(SQLModel, table=True):
     __tablename__ = "datasets"
     __table_args__ = (
         UniqueConstraint("owner", "name"),
+        # Many fire at one moment: with the id none of them is sorted again for each batch.
+        Index("ix_datasets_next_run_at", "next_run_at", "id"),
+        # What was planned wrong, schedule by schedule.
+        some(
+            "ix_datasets_schedule",
+            *("schedule", "next_run_zone", "next_run_at"),
+            where="status = 'active' AND schedule IS NOT NULL",
+            unique=False,
+        ),
         archived(
             "id name columns field_ids question schedule schema_version recipe_version "
             "row_count head rows_updated_at created_at updated_at label_column",
@@ -45,7 +54,7 @@ class DatasetRecord(SQLModel, table=True):
     recipe_version: int = version_of("recipes")
     status: str = text()
     schedule: str | None = text()
-    next_run_at: int | None = moment(index=True)
+    next_run_at: int | None = moment()
     row_count: int  # kept by Runs: a list of datasets must not count rows
     head: int = big()
     rows_updated_at: int = moment()

@@ -89,7 +89,9 @@ CREATE TABLE datasets (
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
 );
 
-CREATE INDEX ix_datasets_next_run_at ON datasets (next_run_at);
+CREATE INDEX ix_datasets_next_run_at ON datasets (next_run_at, id);
+
+CREATE INDEX ix_datasets_schedule ON datasets (schedule, next_run_zone, next_run_at) WHERE status = 'active' AND schedule IS NOT NULL;
 
 CREATE TABLE bots (
 	id BYTEA NOT NULL,
