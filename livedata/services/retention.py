@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
@@ -18,6 +17,8 @@ from livedata.store.research import expiring
 
 BATCH = 100
 """How much one transaction lets go of: who wants to write waits for some milliseconds."""
+STEP = 200
+"""Of how many datasets one question asks what may go."""
 
 _BY_AGE: Sequence[tuple[str, Expiring, int]] = (
     ("steps", runs.OLD_STEPS, KEPT_FOR),
@@ -62,7 +63,7 @@ def count_old(db: Database) -> Mapping[str, int]:
         counts: Counter[str] = Counter()
         for kind, aged, kept_for in _BY_AGE:
             counts[kind] += aged.count(reader, now - kept_for)
-    return {**counts, FACTS: sum(1 for _ in _old_facts(db, now))}
+    return {**counts, FACTS: sum(map(len, _old_facts(db, now)))}
 
 
 def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
@@ -73,11 +74,14 @@ def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
             with _politely(store) as writer:
                 count = aged.forget(writer, now - kept_for, BATCH)
             yield kind, count
-    old = _old_facts(store, now)
-    while batch := list(islice(old, BATCH)):
-        with _politely(store) as writer:
-            runs.forget_facts(writer, batch)
-        yield FACTS, len(batch)
+    for old in _old_facts(store, now):
+        # Also after a step that has found nothing: there may be very many of them.
+        yield FACTS, 0
+        for start in range(0, len(old), BATCH):
+            batch = old[start : start + BATCH]
+            with _politely(store) as writer:
+                runs.forget_facts(writer, batch)
+            yield FACTS, len(batch)
 
 
 @contextmanager
@@ -90,19 +94,24 @@ def _politely(store: Store) -> Iterator[Writer]:
     time.sleep(time.monotonic() - began)
 
 
-def _old_facts(db: Database, now: Micros) -> Iterator[RunId]:
-    """The accepted Runs whose facts nobody needs any more."""
+def _old_facts(db: Database, now: Micros) -> Iterator[list[RunId]]:
+    """The accepted Runs whose facts nobody needs any more, of some datasets after the others."""
     before = Micros(now - FACTS_KEPT_FOR)
     with db.reading() as reader:
         compared, unread = runs.compared_with(reader, now)
-        every = datasets.all_ids(reader)
-    for dataset in every:
-        # What cannot be read may name any of its Runs: all of them stay, and no other dataset's.
-        if dataset in unread:
-            continue
+    after, more = DatasetId(b""), True
+    while more:
         with db.reading() as reader:
-            forgotten = _forgotten(reader, dataset, before, compared)
-        yield from forgotten
+            end = datasets.further(reader, after, STEP)
+            # What cannot be read may name any of its Runs: they stay, and no other dataset's.
+            old = [
+                run
+                for dataset in runs.with_old_facts(reader, before, after, end)
+                if dataset not in unread
+                for run in _forgotten(reader, dataset, before, compared)
+            ]
+        yield old
+        after, more = end or after, end is not None
 
 
 def _forgotten(

@@ -199,9 +199,14 @@ def updated_since(reader: Reader, owner: OwnerName, moment: Micros) -> list[Data
     return [dataset for (dataset,) in rows]
 
 
-def all_ids(reader: Reader) -> list[DatasetId]:
-    """Every dataset of every owner."""
-    return [dataset for (dataset,) in reader.rows("SELECT id FROM datasets")]
+def further(reader: Reader, after: DatasetId, count: int) -> DatasetId | None:
+    """The dataset, of all owners, that stands so many behind one by its id; None if none does."""
+    dataset: DatasetId | None = reader.value(
+        "SELECT id FROM datasets WHERE id > :after ORDER BY id LIMIT 1 OFFSET :passed",
+        after=after,
+        passed=count - 1,
+    )
+    return dataset
 
 
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:

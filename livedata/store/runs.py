@@ -310,6 +310,23 @@ def compared_with(reader: Reader, now: Micros) -> tuple[set[RunId], set[DatasetI
     return compared, unread
 
 
+def with_old_facts(
+    reader: Reader, before: Micros, after: DatasetId, end: DatasetId | None
+) -> list[DatasetId]:
+    """The datasets behind one, up to another, with facts of several Runs from before a moment."""
+    # One question for many datasets: nearly none of them has any.
+    until = "" if end is None else "AND dataset_id <= :end "
+    rows = reader.rows(
+        "SELECT dataset_id FROM runs WHERE dataset_id > :after "  # noqa: S608  (our words)
+        f"{until}AND completed_at < :before AND status = 'succeeded' AND facts IS NOT NULL "
+        "GROUP BY dataset_id HAVING count(*) > 1 ORDER BY dataset_id",
+        before=before,
+        after=after,
+        **({} if end is None else {"end": end}),
+    )
+    return [dataset for (dataset,) in rows]
+
+
 def accepted_with_facts(reader: Reader, dataset: DatasetId, before: Micros) -> list[RunId]:
     """The accepted Runs of a dataset from before a moment that have facts, newest first."""
     rows = reader.rows(

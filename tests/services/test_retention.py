@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.services import diagnostics, explanation, retention
@@ -45,6 +47,25 @@ def with_facts(table: Table, *listed: ids.RunId) -> list[bool]:
 def kept(table: Table) -> Mapping[str, Any]:
     """Everything that is kept for good."""
     return table.dump(*TEMPORARY, "attempts")
+
+
+def test_what_is_old_is_looked_for_in_small_steps(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "STEP", 2)
+    for number in range(5):
+        made.make_dataset(table.store, name=f"shop {number}")
+    asked = 0
+
+    def enough() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    retention.forget_old(table.store, enough)
+    of_ages = len(retention._BY_AGE)
+    # Six datasets, two in a step, and nothing behind the last.
+    assert asked == of_ages + 4
 
 
 def test_what_is_kept_for_a_time_goes_after_thirty_days(table: Table, step: Clock) -> None:
