@@ -314,12 +314,14 @@ def with_old_facts(
     reader: Reader, before: Micros, after: DatasetId, end: DatasetId | None
 ) -> list[DatasetId]:
     """The datasets behind one, up to another, with facts of several Runs from before a moment."""
-    # One question for many datasets: nearly none of them has any.
-    until = "" if end is None else "AND dataset_id <= :end "
+    # One question for many datasets: nearly none of them has any. From datasets to their Runs, or
+    # SQLite walks all Runs that were accepted: CROSS JOIN keeps it to this order.
+    until = "" if end is None else "AND d.id <= :end "
     rows = reader.rows(
-        "SELECT dataset_id FROM runs WHERE dataset_id > :after "  # noqa: S608  (our words)
-        f"{until}AND completed_at < :before AND status = 'succeeded' AND facts IS NOT NULL "
-        "GROUP BY dataset_id HAVING count(*) > 1 ORDER BY dataset_id",
+        "SELECT d.id FROM datasets d CROSS JOIN runs r "  # noqa: S608  (our words)
+        f"WHERE d.id > :after {until}AND r.dataset_id = d.id AND r.completed_at < :before "
+        "AND r.status = 'succeeded' AND r.facts IS NOT NULL "
+        "GROUP BY d.id HAVING count(*) > 1 ORDER BY d.id",
         before=before,
         after=after,
         **({} if end is None else {"end": end}),
