@@ -6,7 +6,9 @@ it would if a library had such a fault. The limits that end it are shortened.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 import time
 from typing import Final
@@ -22,6 +24,7 @@ FILL_MEMORY: Final = "a tree that grows"
 """It takes 300 MB, and does not come back."""
 KEEP_MEMORY: Final = "a tree that stays"
 """It keeps 60 MB."""
+DIE: Final = "an error in a library of C"
 
 
 def plant(kept: list[bytes]) -> None:
@@ -32,6 +35,8 @@ def plant(kept: list[bytes]) -> None:
         text = body.decode()
         if STOP_PYTHON in text:
             re.match("(a+)+b", "a" * 100)
+        if DIE in text:
+            os.kill(os.getpid(), signal.SIGSEGV)
         if KEEP_MEMORY in text:
             kept.append(b"\1" * 60_000_000)
         if FILL_MEMORY in text:
@@ -47,7 +52,7 @@ if __name__ == "__main__":
     plant([])
     engine.PATIENCE = 0.5
     loop.STANDSTILL, loop.STEP = 0.5, 0.1
-    if sys.argv[1:] == ["worker"]:
+    if sys.argv[1:2] == ["worker"]:
         loop.STANDSTILL = 60.0
         main.main()
     else:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from msgspec import Struct
+
 from livedata.model.errors import Conflict, NotFound
 from livedata.model.ids import OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
@@ -31,7 +33,9 @@ def reap_expired_leases(store: Store) -> None:
     """Take back the Runs whose process is gone or whose lease is over.
 
     A Run that was lost alone has used an attempt, and fails after the last one. Runs that were lost
-    together have used none, and each is started again by itself. One that is to be cancelled ends.
+    together have used none. If their process is gone one of them may have felled it, so each is
+    started again by itself; if only their leases are over, as of a machine that cannot reach the
+    store, that happens at the second time. One that is to be cancelled ends.
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
@@ -41,21 +45,61 @@ def reap_expired_leases(store: Store) -> None:
     with store.writing() as writer:
         _lock_all(writer, seen)
         # Asked again under the locks: another process may have taken them back meanwhile.
-        groups = leases.lost(writer).values()
-        locked = [[run for run in group if run.id in seen] for group in groups]
-        _take_back(writer, locked, WORKER_LOST)
+        groups = {
+            holder: [run for run in group if run.id in seen]
+            for holder, group in leases.lost(writer).items()
+        }
+        losses = [
+            _Loss(run, together=len(group) > 1, crashed=leases.is_gone(holder))
+            for holder, group in groups.items()
+            for run in group
+        ]
+        _take_back(writer, losses, WORKER_LOST)
 
 
-def take_back(store: Store, holder: str, problem: Problem) -> None:
-    """Take back the Runs of a process that had to be killed, because of what one of them did.
+def take_back(store: Store, holder: str, problem: Problem | None = None) -> None:
+    """Take back the Runs of a process that was seen to die, by whoever watched it.
 
-    As above, but each is started by itself from now on, and the last attempt ends with `problem`.
+    If it had to be killed, because of what one of them did, that is the `problem` with which the
+    last attempt ends, and each is started by itself from now on, even if it was the only one.
     """
     with store.reading() as reader:
         seen = sorted(run.id for run in leases.held_by(reader, holder))
+    if not seen:
+        return
     with store.writing() as writer:
         _lock_all(writer, seen)
-        _take_back(writer, [leases.held_by(writer, holder)], problem, isolated=True)
+        held = leases.held_by(writer, holder)
+        losses = [
+            _Loss(run, together=len(held) > 1, crashed=True, killed=problem is not None)
+            for run in held
+        ]
+        _take_back(writer, losses, problem or WORKER_LOST)
+
+
+class _Loss(Struct, frozen=True):
+    """A Run whose process was lost, `together` with others of that process or alone.
+
+    The process has `crashed` if it is known to be gone; if not it may well live.
+    """
+
+    run: OpenRun
+    together: bool
+    crashed: bool
+    killed: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether it costs no attempt: another Run may be the cause."""
+        # One that is started by itself has no company but in workers of an older version.
+        return self.together and not self.run.isolated
+
+    @property
+    def isolates(self) -> bool:
+        """Whether the Run is started by itself from now on."""
+        # Starts that cost no attempt were lost together with others, or were given back.
+        again = self.run.fence > self.run.attempt
+        return self.killed or (self.together and (self.crashed or again))
 
 
 def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
@@ -66,36 +110,22 @@ def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
             runs.lock_run(writer, run)
 
 
-def _take_back(
-    writer: Writer,
-    groups: Iterable[Sequence[OpenRun]],
-    problem: Problem,
-    *,
-    isolated: bool = False,
-) -> None:
-    """Queue Runs again that were lost in groups, or end them, and tell of those that end."""
+def _take_back(writer: Writer, losses: Iterable[_Loss], problem: Problem) -> None:
+    """Queue Runs again that were lost, or end them, and tell of those that end."""
     # After the last of them: `tell` locks their owners in an order of its own.
-    ends = {
-        run.id: end
-        for group in groups
-        for run in group
-        if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
-    }
+    ends = {loss.run.id: end for loss in losses if (end := _requeue(writer, loss, problem))}
     notifying.tell(writer, ends)
 
 
-def _requeue(
-    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
-) -> RunOutcome | None:
+def _requeue(writer: Writer, loss: _Loss, problem: Problem) -> RunOutcome | None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
+    run = loss.run
     if run.cancelling:
         return end_fenced(writer, run.id, run.fence, CANCELLED)
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
-    if together:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
-        return None
-    if run.attempt < MAX_ATTEMPTS:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
+    if loss.shared or run.attempt < MAX_ATTEMPTS:
+        attempt = run.attempt - loss.shared
+        queue.put(writer, run.id, fence=run.fence, attempt=attempt, isolated=loss.isolates)
         return None
     end = RunOutcome("failed", "worker_lost", problem, None, {"attempts": run.attempt})
     return end_fenced(writer, run.id, run.fence, end)

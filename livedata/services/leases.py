@@ -33,15 +33,25 @@ def is_live(reader: Reader, lease: Lease | None) -> bool:
     """Whether a lease holds: it is not over, and its process is not known to be gone."""
     if lease is None:
         return False
-    # The processes of another machine cannot be seen from here, and its own clock cannot be read:
-    # for them only the time counts.
-    machine, _, process = lease.holder.partition("/")
+    there = _is_there(lease.holder)
+    # The own clock of another machine cannot be read: for its processes only the time counts.
+    now = reader.now() if there is None else _clock_of(reader, lease)
+    return there is not False and lease.until >= now
+
+
+def is_gone(holder: str) -> bool:
+    """Whether a process is known to be gone: one of another machine may live past its lease."""
+    return _is_there(holder) is False
+
+
+def _is_there(holder: str) -> bool | None:
+    """Whether the process of a lease is there; None if that cannot be seen from this machine."""
+    machine, _, process = holder.partition("/")
     pid, _, started = process.partition("/")
     if machine != processes.machine() or not pid.isdecimal():
-        return lease.until >= reader.now()
+        return None
     # Of a process that may not be looked at, only the time tells.
-    known = {started, processes.UNKNOWN}
-    return processes.started(int(pid)) in known and lease.until >= _clock_of(reader, lease)
+    return processes.started(int(pid)) in {started, processes.UNKNOWN}
 
 
 def lost(reader: Reader) -> dict[str, list[OpenRun]]:

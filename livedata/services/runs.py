@@ -38,7 +38,9 @@ FORGOTTEN: Final = 5 * 1_000_000
 
 
 class Queued(Struct, frozen=True):
-    """A Run to execute; `isolated` if it was lost together with others and must start alone.
+    """A Run to execute; `isolated` if it was lost together with others: it starts alone.
+
+    A crawl worker lets a process of its own execute that one, and `livedata run` does it last.
 
     It is `taken_up` if it was open before somebody asked for it.
     """
@@ -140,7 +142,10 @@ def make_fresh(store: Store, run: RunId) -> None:
 
 
 def waiting(store: Store, limit: int) -> list[Queued]:
-    """The Runs that a worker may start now, one per free site, whose turns go round by owner."""
+    """The Runs that a worker may start now, one per free site, whose turns go round by owner.
+
+    There are `limit` at most, and a few isolated ones beside them.
+    """
     with store.reading() as reader:
         runs = queue.waiting(reader, limit)
     return [Queued(run.id, run.dataset, run.name, run.isolated) for run in runs]

@@ -26,6 +26,10 @@ _ADD = insert(
 )
 
 
+BESIDE = 4
+"""So many isolated Runs are told at a time beside the others that may start."""
+
+
 class Lease(Struct, frozen=True):
     """Who has a Run, and until when.
 
@@ -75,7 +79,7 @@ class NewRun(Struct, frozen=True):
 
 
 class WaitingRun(Struct, frozen=True):
-    """A Run that may be started; `isolated` if it fell with others and is to be started apart."""
+    """A Run that may be started; `isolated` if it fell with others: in a process of its own."""
 
     id: RunId
     dataset: DatasetId
@@ -343,20 +347,30 @@ def waiting_since(reader: Reader) -> tuple[int, Micros | None]:
 
 
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
-    """The Runs that may start now, one per free site: those of the longest waiting first."""
+    """The Runs that may start now, one per free site: those of the longest waiting first.
+
+    Isolated ones, which start in a process of their own, come beside the `limit`, a few at most.
+    """
     # One per site, because a second would only fail at the turn. Told apart here and not in SQL:
     # the walk ends when there are enough, and no database needs a plan of its own for it. If 5,000
     # wait for one site, it takes 10 ms on either.
     busy = {turn for (turn,) in reader.rows("SELECT turn FROM runs WHERE status = 'running'")}
     free: dict[str, None] = {}
-    for (site,) in reader.each(
-        "SELECT site FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
+    beside: dict[str, None] = {}
+    for site, alone in reader.each(
+        "SELECT site, alone FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
     ):
         if len(free) >= limit:
             break
-        if site not in busy:
+        if site in busy or site in free or site in beside:
+            continue
+        # Those that wait for such a process must not stand in the way of all others.
+        if not alone:
             free[site] = None
-    return [waits for site in free if (waits := _first(reader, site)) is not None]
+        else:
+            beside[site] = None
+    firsts = (_first(reader, site) for site in (*list(beside)[:BESIDE], *free))
+    return [waits for waits in firsts if waits is not None]
 
 
 def called(reader: Reader, run: RunId) -> WaitingRun | None:

@@ -19,6 +19,11 @@ from livedata.model.ids import Micros
 
 FOR_PEOPLE = "%(asctime)s %(levelname)s %(name)s %(message)s"
 HIDDEN = "***"
+# What a crawl worker and who watches it say to each other. The worker imports no more of that.
+ALONE = "--alone"
+"""Before the id of the one Run that a process is to execute."""
+APART = "apart"
+"""The first word of the line by which a worker names isolated Runs that it has met."""
 
 
 class JsonLines(logging.Formatter):

@@ -1,7 +1,9 @@
 """A crawl worker: one reactor, several Runs at once, until it is told to stop.
 
 It stops on SIGTERM and at the end of its stdin, so it does not outlive who started it; its Runs go
-back into the queue. A line on stdout every second says that it is not stuck.
+back into the queue. A line on stdout every second says that it is not stuck, and another names the
+isolated Runs that it has met: whoever started it has each executed in a process of its own, which
+is a worker too, called with `--alone RUN`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store.database.backend import Job, Jobs, NewerStore
 from livedata.store.database.store import Store
-from livedata.worker.log import configure
+from livedata.worker.log import ALONE, APART, configure
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -159,7 +161,7 @@ class Worker:
         self._executor = executor
         self._queue = queue
         self._memory = memory
-        self._apart: Queued | None = None
+        self._apart: set[RunId] = set()
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
         self._called_again: set[RunId] = set()
         self._places = asyncio.Semaphore(executor.at_once)
@@ -175,15 +177,18 @@ class Worker:
         self._woken.set()
         self._executor.give_back()
 
-    async def work(self) -> None:
-        """Work until it is stopped, or has executed its share of Runs."""
+    async def work(self, alone: Queued | None = None) -> None:
+        """Work until it is stopped, or has executed its share of Runs; of one `alone`, that one."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.stop)
         loop.add_signal_handler(signal.SIGINT, self.stop)
         loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
-        upkeep = [_alive(), *self._queue.upkeep(self._woken.set)]
-        others = [asyncio.ensure_future(coroutine) for coroutine in upkeep]
+        upkeep = [] if alone else self._queue.upkeep(self._woken.set)
+        others = [asyncio.ensure_future(each) for each in (self._show_life(), *upkeep)]
         async with self._executor.heartbeats():
+            if alone:
+                self._start(alone)
+                self._worn = True
             while not (self._stopping or self._worn):
                 await self._start_called()
                 await self._start_waiting()
@@ -193,45 +198,37 @@ class Worker:
         await _cancel(others)
 
     def _room(self) -> int:
-        """How many Runs may start now; none beside one that runs alone, or is about to."""
-        alone = self._apart or any(queued.isolated for queued in self._tasks.values())
-        if alone or self._worn or self._stopping:
+        """How many Runs may start now."""
+        if self._worn or self._stopping:
             return 0
         # A Run that waits elsewhere has given up its place, so one more may start.
         return self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
 
     async def _start_called(self) -> None:
         """Start what jobs call for."""
-        if self._apart and not self._tasks:
-            self._start(self._apart)
-            self._apart = None
         while self._room() > 0 and (call := await self._queue.called()) is not None:
             queued, done = call.queued, partial(self._queue.finish, call.job)
-            if queued in self._tasks.values():
-                self._called_again.add(queued.run)
+            if queued.isolated:
+                self._apart.add(queued.run)
                 await self._executor.ask(done)
-            elif queued.isolated and self._tasks:
-                # No other begins meanwhile, or this one would never be alone.
-                self._apart = queued
+            elif queued in self._tasks.values():
+                self._called_again.add(queued.run)
                 await self._executor.ask(done)
             else:
                 self._start(queued, done)
 
     async def _start_waiting(self) -> None:
-        """Start what waits in the queue; an isolated Run runs alone."""
+        """Start what waits in the queue."""
         room = self._room()
         if room <= 0:
             return
         # Another worker may be faster with some of them: such a task ends at once, and its place is
         # for a Run that is free.
         for queued in await self._queue.waiting(room, idle=not self._tasks):
-            if queued in self._tasks.values():
-                continue
-            if queued.isolated and self._tasks:
-                return
-            self._start(queued)
             if queued.isolated:
-                return
+                self._apart.add(queued.run)
+            elif queued not in self._tasks.values():
+                self._start(queued)
 
     def _start(self, queued: Queued, begun: Callable[[], None] | None = None) -> None:
         executing = self._executor.execute_one(queued, self._places, begun)
@@ -259,7 +256,7 @@ class Worker:
         if error is not None or task.result():
             self._executed += 1
             self._clean_up()
-        elif called_again and self._room() > 0 and not (queued.isolated and self._tasks):
+        elif called_again and self._room() > 0:
             # It found its site taken, and was called to it meanwhile: nobody calls a third time.
             self._start(queued)
         if isinstance(error, NewerStore):
@@ -298,6 +295,16 @@ class Worker:
             or processes.memory(os.getpid()) > self._memory
         )
 
+    async def _show_life(self) -> None:
+        """Say every second that the worker is not stuck, and which isolated Runs it has met."""
+        # By the event loop: a thread would still beat for a loop that a page has stopped.
+        while True:
+            apart = [ids.format_uuid(run) for run in self._apart]
+            self._apart.clear()
+            sys.stdout.write(" ".join((APART, *apart)) + "\n" if apart else ".\n")
+            sys.stdout.flush()
+            await asyncio.sleep(until_next(ALIVE))
+
     def _watch_stdin(self) -> None:
         # What stands there means nothing. Its end does: the process that started this one is gone.
         if not os.read(sys.stdin.fileno(), 1024):
@@ -315,19 +322,17 @@ async def _cancel(tasks: Collection[asyncio.Future[None]]) -> None:
         _, left = await asyncio.wait(left, timeout=LEAVING / 6)
 
 
-async def _alive() -> None:
-    # By the event loop: a thread would still beat for a loop that a page has stopped.
-    while True:
-        sys.stdout.write(".\n")
-        sys.stdout.flush()
-        await asyncio.sleep(until_next(ALIVE))
-
-
 def main() -> None:
     """Work on the store of the settings."""
     settings = config.load()
-    configure(settings, as_json=sys.argv[1:] == ["--log", "json"], for_people="%(message)s")
+    words = sys.argv[1:]
+    configure(settings, as_json=words[:2] == ["--log", "json"], for_people="%(message)s")
     store = Store(settings.database_url)
+    alone = None
+    if words[-2:-1] == [ALONE]:
+        alone = runs.called(store, RunId(ids.raw_id(words[-1])))
+        if alone is None or not alone.isolated:
+            return  # somebody has begun it meanwhile, or it is over
     with crawl_engine() as engine:
         executor = Executor(
             store,
@@ -338,6 +343,6 @@ def main() -> None:
             settings.at_once,
             settings.research,
         )
-        queue = RunQueue(executor, store.jobs())
-        engine.run(Worker(executor, queue, settings.crawler_memory).work())
+        worker = Worker(executor, RunQueue(executor, store.jobs()), settings.crawler_memory)
+        engine.run(worker.work(alone))
     end_process(0, engine)

@@ -16,10 +16,12 @@ import pytest
 from livedata.model import ids
 from livedata.services import runs
 from livedata.store.database.store import Store
+from livedata.worker import supervisor
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE, until
 from tests.runs.test_pagination_none import SINGLE, listing
+from tests.runs.test_worker import working
 from tests.site import Site
 
 pytestmark = pytest.mark.postgres
@@ -129,15 +131,14 @@ def test_a_run_whose_worker_is_killed_is_called_for_again(
         until(lambda: statuses(crawling.store) == ["succeeded"] * 2)
 
 
-def test_runs_that_fell_together_are_called_for_and_each_is_alone(
-    crawling: Crawling, tmp_path: Path
+def test_runs_that_fell_together_are_called_for_and_each_has_a_process_of_its_own(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ExitStack() as stack:
         sites = [stack.enter_context(Site()) for _ in range(4)]
         allow = ",".join(site.host for site in sites)
         for number, site in enumerate(sites):
             site.page(f"/{number}", listing("a"))
-            site.delay = 0.2
             enqueue(crawling, site, str(number))
         with crawling.store.writing() as writer:
             writer.execute(
@@ -145,13 +146,10 @@ def test_runs_that_fell_together_are_called_for_and_each_is_alone(
                 a=sites[0].host,
                 b=sites[2].host,
             )
-        stack.enter_context(called(tmp_path, allow))
+        command = (sys.executable, "-c", WORKER.format({"SLOW_POLL": HOUR}))
+        monkeypatch.setattr(supervisor, "COMMAND", command)
+        stack.enter_context(working(tmp_path, allow, monkeypatch))
         until(lambda: statuses(crawling.store) == ["succeeded"] * 4)
-    with crawling.store.reading() as reader:
-        spans = reader.rows("SELECT alone, started_at, completed_at FROM runs")
-    for alone, began, ended in spans:
-        others = [span for span in spans if span != (alone, began, ended)]
-        assert not alone or all(end <= began or start >= ended for _, start, end in others)
 
 
 def test_a_place_that_a_run_gives_up_while_it_waits_is_for_another(

@@ -113,6 +113,34 @@ def test_a_run_that_fills_its_process_is_started_alone_and_ends_with_the_reason(
     assert neighbour == ("queued", None)
 
 
+@pytest.mark.usefixtures("_planted")
+def test_a_page_that_fells_its_process_fells_others_once_and_then_itself_alone(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_RUN_SECONDS", "60")
+    with ExitStack() as stack:
+        deadly, beside, later = (stack.enter_context(Site()) for _ in range(3))
+        allow = ",".join(site.host for site in (deadly, beside, later))
+        culprit, fallen = enqueue(crawling, deadly, planted.DIE), enqueue(crawling, beside)
+        page = faults.fixed(body=planted.DIE)
+        deadly.route("/page/1.html", once(lambda: "/page/1.html" in beside.paths, page))
+        beside.route("/page/1.html", faults.never())
+        with working(tmp_path, allow, monkeypatch) as worker:
+            until(lambda: isolated(crawling) == 2)
+            beside.pages(shop(some_items(7)))
+            long = enqueue(crawling, later)
+            later.route("/page/1.html", faults.never())
+            until(lambda: "/page/1.html" in later.paths)
+            survivor = worker.pid
+            until(lambda: all(_is_over(crawling, run) for run in (culprit, fallen)))
+            assert worker.pid == survivor
+            assert not _is_over(crawling, long)
+    (status, error), neighbour, _ = ends(crawling)
+    assert status == "failed"
+    assert "lost on each of 3 attempts" in str(error)
+    assert neighbour == ("succeeded", None)
+
+
 @pytest.mark.usefixtures("store")
 def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -125,9 +153,9 @@ def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
     monkeypatch.setattr(supervisor, "COMMAND", (str(tmp_path / "nothing"),))
     with working(tmp_path, "", monkeypatch, memory=1) as worker:
         monkeypatch.setattr(supervisor, "COMMAND", command)
-        until(lambda: worker._process is not None)
-        first = worker._process
-        until(lambda: worker._process is not first)
+        until(lambda: worker.pid is not None)
+        first = worker.pid
+        until(lambda: worker.pid != first)
 
 
 @pytest.mark.usefixtures("_planted")
@@ -141,8 +169,8 @@ def test_a_worker_whose_thread_does_not_come_back_or_that_grew_makes_room_for_a_
         worker = stack.enter_context(working(tmp_path, allow, monkeypatch))
         processes = []
         for site, fault in zip(sites, faults, strict=True):
-            until(lambda: worker._process not in processes)
-            processes.append(worker._process)
+            until(lambda: worker.pid not in processes)
+            processes.append(worker.pid)
             run = enqueue(crawling, site, fault)
             until(partial(_is_over, crawling, run))
         _, stuck, fresh = ends(crawling)

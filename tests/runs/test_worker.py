@@ -28,7 +28,7 @@ from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.worker import supervisor
-from livedata.worker.supervisor import GRACE, CrawlWorker
+from livedata.worker.supervisor import GRACE, CrawlProcess, CrawlWorker
 from spiders.worker.loop import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -36,7 +36,7 @@ from tests.databases import Server
 from tests.patience import LONG, until
 from tests.services.test_jobs import FORGED, forge
 from tests.shop import shop, some_items
-from tests.site import Site
+from tests.site import HTML, Answer, Request, Site
 
 
 @contextmanager
@@ -97,6 +97,51 @@ def test_a_killed_or_crashed_worker_is_replaced_and_its_run_is_started_again(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
+def test_runs_that_fell_with_their_worker_execute_beside_the_others(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_AT_ONCE", "8")
+    opened = Event()
+    with ExitStack() as stack:
+        stack.callback(opened.set)
+        fallen, long, short = (
+            [stack.enter_context(Site()) for _ in range(number)] for number in (8, 4, 12)
+        )
+        allow = ",".join(site.host for site in (*fallen, *long, *short))
+        lost = [_enqueue(crawling, site, allow, opened) for site in fallen]
+        with working(tmp_path, allow, monkeypatch) as worker:
+            until(lambda: all("/page/1.html" in site.paths for site in fallen))
+            os.kill(worker.pid or 0, signal.SIGKILL)
+            until(lambda: _isolated(crawling) == set(lost))
+            slow = [_enqueue(crawling, site, allow, Event()) for site in long]
+            quick = [_enqueue(crawling, site, allow) for site in short]
+            # One is in progress already, and its page does not come before the others have ended.
+            until(lambda: any(_status(crawling, run) == "running" for run in lost))
+            until(lambda: all(_status(crawling, run) == "succeeded" for run in quick))
+            assert not any(_is_over(crawling, run) for run in lost)
+            opened.set()
+            until(lambda: all(_status(crawling, run) == "succeeded" for run in lost))
+            assert {_status(crawling, run) for run in slow} == {"running"}
+            assert _by_holder(crawling) == [4]
+            with crawling.store.reading() as reader:
+                assert reader.rows("SELECT DISTINCT attempt FROM runs") == [(1,)]
+
+
+@pytest.mark.slow
+def test_a_stopped_worker_gives_back_what_it_executes_apart(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _enqueue(crawling, site, site.host, Event())
+    with crawling.store.writing() as writer:
+        writer.execute("UPDATE runs SET alone = :alone", alone=True)
+    with working(tmp_path, site.host, monkeypatch) as worker:
+        until(lambda: "/page/1.html" in site.paths)
+        assert _holder(crawling) != worker.pid
+    assert _status(crawling, run) == "queued"
+    with crawling.store.reading() as reader:
+        assert reader.value("SELECT attempt FROM runs") == 0
+
+
 @pytest.mark.slow
 def test_a_worker_judges_by_the_settings(
     crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,16 +185,16 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
         # It has asked the store, so all is imported: from here on it is silent only if it is stuck.
         until(lambda: _opened(worker, crawling) > 0)
         monkeypatch.setattr(supervisor, "SILENCE", 3.0)
-        process = worker._process
+        process = worker.pid
         assert process is not None
-        os.kill(process.pid, signal.SIGSTOP)
+        os.kill(process, signal.SIGSTOP)
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         with crawling.store.writing() as writer:
             lock_dataset(writer, dataset)
-            os.kill(process.pid, signal.SIGCONT)
+            os.kill(process, signal.SIGCONT)
             Event().wait(7)
         until(lambda: _status(crawling, run) == "succeeded")
-        assert worker._process is process
+        assert worker.pid == process
     with crawling.store.reading() as reader:
         assert reader.value("SELECT attempt FROM runs") == 1
 
@@ -168,13 +213,13 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
     with working(tmp_path, site.host, monkeypatch) as worker:
         until(lambda: _opened(worker, crawling) > 0)
         monkeypatch.setattr(supervisor, "SILENCE", 3.0)
-        process = worker._process
+        process = worker.pid
         Event().wait(1.5)  # from the next beat on, which comes within a second, it is waited less
         with postgres.frozen():
             Event().wait(5)
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         until(lambda: _status(crawling, run) == "succeeded")
-        assert worker._process is process
+        assert worker.pid == process
 
 
 @pytest.mark.postgres
@@ -189,12 +234,12 @@ def test_jobs_of_another_program_end_no_worker_and_keep_no_run_waiting(
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     with working(tmp_path, site.host, monkeypatch) as worker:
         until(lambda: _opened(worker, crawling) > 0)
-        process = worker._process
+        process = worker.pid
         for task, arguments in FORGED.values():
             forge(crawling.store, task, arguments)
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         until(lambda: _status(crawling, run) == "succeeded")
-        assert worker._process is process
+        assert worker.pid == process
     with crawling.store.reading() as reader:
         assert reader.value("SELECT count(*) FROM procrastinate_jobs") == 0
     assert capfd.readouterr().err.count("calls for no Run: deleted") == len(FORGED)
@@ -310,8 +355,7 @@ def _wants_to_write(worker: CrawlWorker, crawling: Crawling) -> bool:
 
 def _opened(worker: CrawlWorker, crawling: Crawling) -> int:
     """How many times a worker has the store open."""
-    process = worker._process
-    files = Path(f"/proc/{process.pid}/fd").iterdir() if process else []
+    files = Path(f"/proc/{worker.pid}/fd").iterdir() if worker.pid else []
     with suppress(FileNotFoundError):
         return sum(str(file.readlink()) in _names(crawling.store) for file in files)
     return 0
@@ -344,6 +388,27 @@ def _holder(crawling: Crawling) -> int:
     with crawling.store.reading() as reader:
         lease: str = reader.value("SELECT lease_owner FROM runs")
     return int(lease.split("/")[1])
+
+
+def _isolated(crawling: Crawling) -> set[str]:
+    """The Runs that are to be started by themselves."""
+    with crawling.store.reading() as reader:
+        return {ids.format_uuid(run) for (run,) in reader.rows("SELECT id FROM runs WHERE alone")}
+
+
+def _enqueue(crawling: Crawling, site: Site, allow: str, opened: Event | None = None) -> str:
+    """Queue a Run of a page of 7 items, which is not answered before it is `opened`."""
+    body = shop(some_items(7), per_page=9)["/"]
+
+    def answer(request: Request) -> Answer:
+        while not (opened is None or opened.is_set() or request.wait(0.05)):
+            pass
+        return Answer(200, body, {"Content-Type": HTML})
+
+    site.route("/page/1.html", answer)
+    declared = {**shop_source(site.at("/page/1.html")), "name": site.host}
+    run, _ = runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+    return run
 
 
 def _enqueue_hanging_runs(crawling: Crawling, sites: Sequence[Site]) -> str:
@@ -385,7 +450,7 @@ def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "COMMAND", ("sleep", "60"))
-    worker = CrawlWorker(store, 2000, json_log=True)
+    process = CrawlProcess(store, 2000, json_log=True)
     begun: list[subprocess.Popen[bytes]] = []
     truly = subprocess.Popen
 
@@ -399,5 +464,5 @@ def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
     monkeypatch.setattr(subprocess, "Popen", noted)
     monkeypatch.setattr(Thread, "start", no_room)
     with pytest.raises(RuntimeError, match="new thread"):
-        worker._start_process()
+        process.start()
     assert begun[0].poll() is not None

@@ -131,16 +131,68 @@ def test_the_lease_of_another_machine_is_read_by_its_time(store: Store, step: Cl
     assert_read_by_its_time(store, step, attempt)
 
 
-def test_runs_that_fell_together_are_taken_up_one_by_one_and_used_no_attempt(
+GONE = leases.lease_holder().rpartition("/")[0] + "/0"
+"""A process of this machine that is not there any more."""
+ELSEWHERE = "elsewhere/1/1"
+
+
+def test_runs_that_fell_together_are_started_by_themselves_and_used_no_attempt(
     store: Store,
 ) -> None:
     those = [begun(store, name) for name in ("first", "second", "third")]
-    lapse(store, *those, holder="elsewhere/1/1")
+    lapse(store, *those, holder=GONE)
     queue = [
         runs.take_up(store, "local", attempt.dataset, attempt.dataset_name) for attempt in those
     ]
     assert [queued.isolated for queued in queue] == [True, True, True]
     assert {status(store, attempt) for attempt in those} == {("queued", 0)}
+
+
+def test_runs_whose_process_may_well_live_are_isolated_when_they_are_lost_together_again(
+    store: Store,
+) -> None:
+    those = [begun(store, name) for name in ("first", "second")]
+    for isolated in (False, True):
+        lapse(store, *those, holder=ELSEWHERE)
+        interruptions.reap_expired_leases(store)
+        assert {queued.isolated for queued in runs.waiting(store, 9)} == {isolated}
+        assert {status(store, attempt) for attempt in those} == {("queued", 0)}
+        for attempt in those:
+            assert attempts.begin(store, attempt.run) is not None
+    # From now on each is by itself, and every loss counts, whatever else is lost at that time.
+    for number in range(1, 4):
+        assert {status(store, attempt) for attempt in those} == {("running", number)}
+        lapse(store, *those, holder=ELSEWHERE)
+        interruptions.reap_expired_leases(store)
+        for attempt in those:
+            attempts.begin(store, attempt.run)
+    assert {status(store, attempt)[0] for attempt in those} == {"failed"}
+
+
+def test_a_run_that_fell_alone_has_used_an_attempt_and_starts_among_others(store: Store) -> None:
+    attempt = begun(store, "shop")
+    interruptions.take_back(store, leases.lease_holder())
+    assert status(store, attempt) == ("queued", 1)
+    assert [queued.isolated for queued in runs.waiting(store, 9)] == [False]
+
+
+def test_isolated_runs_that_wait_keep_no_other_from_being_told(store: Store) -> None:
+    for number in range(8):
+        runs.enqueue(store, "local", make_dataset(store, name=f"shop {number}"))
+    with store.writing() as writer:
+        for number in range(8):
+            writer.execute(
+                "UPDATE runs SET site = :name, queued_at = :at, alone = :alone WHERE dataset_id = "
+                "(SELECT id FROM datasets WHERE name = :name)",
+                name=f"shop {number}",
+                at=number + 1,
+                alone=number < 6,
+            )
+    told = runs.waiting(store, 1)
+    assert [queued.name for queued in told if not queued.isolated] == ["shop 6"]
+    assert [queued.name for queued in told if queued.isolated] == [
+        f"shop {number}" for number in range(4)
+    ]
 
 
 STOOD_STILL = Problem("run.stood_still", {"attempts": 3, "seconds": 30.0})
