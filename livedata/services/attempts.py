@@ -35,7 +35,7 @@ from livedata.services.commit import (
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.interruptions import end_fenced, reap_expired_leases
 from livedata.services.notices import notifying
-from livedata.store import accounts, cancellations, datasets, queue, recipes, rows, runs, shown_runs
+from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -181,7 +181,7 @@ def give_back(store: Store, attempt: Attempt) -> None:
     """
     with store.writing() as writer:
         queue.hold(writer, attempt.run, attempt.fence)
-        if cancellations.is_asked(writer, attempt.run):
+        if runs.is_to_cancel(writer, attempt.run):
             end_fenced(writer, attempt.run, attempt.fence, CANCELLED)
             return
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
@@ -237,7 +237,7 @@ def close(
     queue.hold(writer, attempt.run, attempt.fence)
     dataset = datasets.lock_dataset(writer, attempt.dataset)
     balance = accounts.lock_owner(writer, attempt.owner)
-    if cancellations.is_asked(writer, attempt.run):
+    if runs.is_to_cancel(writer, attempt.run):
         # Here and not by what the executor has seen: who was told that it ends so is right.
         reading = _cancelled(reading)
     end = conclude(writer, attempt.run, dataset, balance, reading, policy)

@@ -19,7 +19,7 @@ from livedata.services import leases
 from livedata.services.commit import CANCELLED, RunOutcome, ended
 from livedata.services.leases import is_live
 from livedata.services.notices import notifying
-from livedata.store import cancellations, queue, runs
+from livedata.store import queue, runs
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.queue import OpenRun
@@ -157,11 +157,11 @@ def cancel(store: Store, owner: OwnerName, run: RunId) -> bool:
             return True
         if waits.cancelling:
             raise Conflict("This Run is being cancelled already: its process ends it in seconds.")
-        cancellations.ask(writer, run, writer.now())
+        runs.ask_to_cancel(writer, run, writer.now())
     return False
 
 
 def asked(db: Database) -> set[RunId]:
     """The Runs in progress that are to be cancelled, whoever executes them."""
     with db.reading() as reader:
-        return cancellations.asked(reader)
+        return runs.all_to_cancel(reader)

@@ -347,6 +347,29 @@ def forget_facts(writer: Writer, forgotten: Iterable[RunId]) -> None:
     writer.many("UPDATE runs SET facts = NULL WHERE id = :run", runs)
 
 
+def ask_to_cancel(writer: Writer, run: RunId, now: Micros) -> None:
+    """Let a running Run end as cancelled, whoever executes it; the caller has locked it.
+
+    It never waits in the queue again, whether its process ends it or is lost.
+    """
+    writer.execute("UPDATE runs SET cancel_asked_at = :now WHERE id = :run", run=run, now=now)
+
+
+def is_to_cancel(reader: Reader, run: RunId) -> bool:
+    """Whether a running Run is to end as cancelled."""
+    asked = reader.value("SELECT cancel_asked_at FROM runs WHERE id = :run", run=run)
+    return asked is not None
+
+
+def all_to_cancel(reader: Reader) -> set[RunId]:
+    """The running Runs that are to end as cancelled, anywhere."""
+    # By the index of the status: few are running, however many there were.
+    rows = reader.rows(
+        "SELECT id FROM runs WHERE status = 'running' AND cancel_asked_at IS NOT NULL"
+    )
+    return {run for (run,) in rows}
+
+
 def _assign(values: Collection[str]) -> str:
     """What stands after SET; no Run is completed before it began, whatever the clock does."""
     assigned = assign(values, _CHANGEABLE)

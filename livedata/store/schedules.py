@@ -237,12 +237,13 @@ def skipping(
     skipped whenever a Run takes longer than the time between two.
     """
     # Not by coalesce: a database would read the skipped fires of all datasets.
-    one = "" if dataset is None else "AND d.id = :dataset "
+    named = "" if dataset is None else "AND d.id = :dataset "
     rows = reader.rows(
         "SELECT d.id, d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason "  # noqa: S608
         "FROM skipped_fires l WHERE l.dataset_id = d.id ORDER BY l.fired_at DESC LIMIT 1) "
         "FROM datasets d JOIN skipped_fires s ON s.dataset_id = d.id "
-        f"WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) {one}AND s.fired_at > "
+        f"WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) {named}"
+        "AND s.fired_at > "
         "coalesce((SELECT max(queued_at) FROM runs r WHERE r.dataset_id = d.id), 0) "
         "GROUP BY d.id, d.owner, d.name ORDER BY d.owner, d.name",
         owner=owner,

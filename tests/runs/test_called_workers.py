@@ -16,7 +16,7 @@ import pytest
 from livedata.model import ids
 from livedata.services import runs
 from livedata.store.database.store import Store
-from livedata.worker import supervisor
+from livedata.worker import crawlers
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE, until
@@ -147,7 +147,7 @@ def test_runs_that_fell_together_are_called_for_and_each_has_a_process_of_its_ow
                 b=sites[2].host,
             )
         command = (sys.executable, "-c", WORKER.format({"SLOW_POLL": HOUR}))
-        monkeypatch.setattr(supervisor, "COMMAND", command)
+        monkeypatch.setattr(crawlers, "COMMAND", command)
         stack.enter_context(working(tmp_path, allow, monkeypatch))
         until(lambda: statuses(crawling.store) == ["succeeded"] * 4)
 

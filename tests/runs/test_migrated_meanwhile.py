@@ -150,10 +150,10 @@ def test_a_worker_ends_no_run_in_a_migrated_store_and_says_so_once(
         return sum(NEWER in line for line in said)
 
     with working(tmp_path, site.host, monkeypatch) as worker:
-        until(lambda: worker._process is not None)
-        first = worker._process
+        until(lambda: worker.pid is not None)
+        first = worker.pid
         # The one that began it ends; the next one, which is as old, waits.
-        until(lambda: worker._process is not first and told() >= 2)
+        until(lambda: worker.pid is not first and told() >= 2)
         asked = len(site.paths)
         assert _status(crawling, run) == "running"
         site.pages(shop(some_items(7)))
@@ -183,11 +183,11 @@ def test_a_worker_begins_no_run_in_a_migrated_store(
 
     with working(tmp_path, site.host, monkeypatch) as worker:
         until(lambda: _status(crawling, first) == "succeeded")
-        before = worker._process
+        before = worker.pid
         site.forget()
         bring_to(crawling.store.url, "9999")
         run, _ = runs.enqueue(crawling.store, "local", dataset)
-        until(lambda: worker._process is not before and told() >= 2)
+        until(lambda: worker.pid is not before and told() >= 2)
         assert (_status(crawling, run), site.paths) == ("queued", [])
         bring_to(crawling.store.url, VERSION)
         until(lambda: _status(crawling, run) == "succeeded")

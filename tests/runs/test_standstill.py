@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from livedata.services import interruptions, runs
-from livedata.worker import supervisor
+from livedata.worker import crawlers
 from tests import faults, planted
 from tests.crawling import Crawling, shop_source
 from tests.patience import until
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have the planted faults, and are given little time."""
-    monkeypatch.setattr(supervisor, "COMMAND", (sys.executable, "-m", "tests.planted", "worker"))
+    monkeypatch.setattr(crawlers, "COMMAND", (sys.executable, "-m", "tests.planted", "worker"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("LIVEDATA_RUN_SECONDS", "1")
     monkeypatch.setenv("LIVEDATA_CRAWLER_MEMORY", "120")
@@ -85,7 +85,7 @@ def test_a_run_that_stops_its_process_ends_with_the_reason(
     with working(tmp_path, site.host, monkeypatch):
         # Before, all is imported: on a busy machine a worker is silent for seconds then.
         until(lambda: "/page/1.html" in site.paths)
-        monkeypatch.setattr(supervisor, "SILENCE", 2.0)
+        monkeypatch.setattr(crawlers, "SILENCE", 2.0)
         until(partial(_is_over, crawling, run))
     ((status, error),) = ends(crawling)
     assert status == "failed"
@@ -149,10 +149,10 @@ def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
         raise RuntimeError("planted")
 
     monkeypatch.setattr(interruptions, "take_back", fail)
-    command = supervisor.COMMAND
-    monkeypatch.setattr(supervisor, "COMMAND", (str(tmp_path / "nothing"),))
+    command = crawlers.COMMAND
+    monkeypatch.setattr(crawlers, "COMMAND", (str(tmp_path / "nothing"),))
     with working(tmp_path, "", monkeypatch, memory=1) as worker:
-        monkeypatch.setattr(supervisor, "COMMAND", command)
+        monkeypatch.setattr(crawlers, "COMMAND", command)
         until(lambda: worker.pid is not None)
         first = worker.pid
         until(lambda: worker.pid != first)

@@ -27,8 +27,9 @@ from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
-from livedata.worker import supervisor
-from livedata.worker.supervisor import GRACE, CrawlProcess, CrawlWorker
+from livedata.worker import crawlers
+from livedata.worker.crawlers import CrawlProcess, CrawlWorker
+from livedata.worker.supervisor import GRACE
 from spiders.worker.loop import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -184,7 +185,7 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
     with working(tmp_path, site.host, monkeypatch) as worker:
         # It has asked the store, so all is imported: from here on it is silent only if it is stuck.
         until(lambda: _opened(worker, crawling) > 0)
-        monkeypatch.setattr(supervisor, "SILENCE", 3.0)
+        monkeypatch.setattr(crawlers, "SILENCE", 3.0)
         process = worker.pid
         assert process is not None
         os.kill(process, signal.SIGSTOP)
@@ -212,7 +213,7 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     with working(tmp_path, site.host, monkeypatch) as worker:
         until(lambda: _opened(worker, crawling) > 0)
-        monkeypatch.setattr(supervisor, "SILENCE", 3.0)
+        monkeypatch.setattr(crawlers, "SILENCE", 3.0)
         process = worker.pid
         Event().wait(1.5)  # from the next beat on, which comes within a second, it is waited less
         with postgres.frozen():
@@ -288,8 +289,8 @@ def test_what_an_idle_worker_does_now_and_then_happens_in_a_wake_up_of_what_it_d
 
 
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
-    assert sqlite_file.BUSY_SECONDS <= supervisor.SILENCE / 3
-    assert server.LOCK_SECONDS <= supervisor.SILENCE / 3
+    assert sqlite_file.BUSY_SECONDS <= crawlers.SILENCE / 3
+    assert server.LOCK_SECONDS <= crawlers.SILENCE / 3
 
 
 def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_time(
@@ -435,8 +436,8 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
         starts.append(truly(*args, **named))
         return starts[-1]
 
-    monkeypatch.setattr(supervisor, "PAUSE", 0.01)
-    monkeypatch.setattr(supervisor, "COMMAND", ("sleep", "60"))
+    monkeypatch.setattr(crawlers, "PAUSE", 0.01)
+    monkeypatch.setattr(crawlers, "COMMAND", ("sleep", "60"))
     monkeypatch.setattr(subprocess, "Popen", lacking)
     worker = CrawlWorker(store, 2000)
     worker.start()
@@ -449,7 +450,7 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
 def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervisor, "COMMAND", ("sleep", "60"))
+    monkeypatch.setattr(crawlers, "COMMAND", ("sleep", "60"))
     process = CrawlProcess(store, 2000, json_log=True)
     begun: list[subprocess.Popen[bytes]] = []
     truly = subprocess.Popen
