@@ -213,7 +213,7 @@ class Rare:
         yield "sign-in", first
 
     def _runs(self) -> dict[str, str]:
-        """The page of the Run in progress, and of one of each other end."""
+        """The page of the Run in progress, of one of each other end, and of one of research."""
         store = self.world.store
         paths = {"run-running": f"/runs/{ids.format_uuid(self.attempt.run)}"}
         for dataset in queries.datasets(store, "local", 100):
@@ -221,6 +221,8 @@ class Rare:
             for run in queries.runs(store, "local", raw, 100):
                 if run["status"] in ENDS:
                     paths.setdefault(f"run-{run['status']}", f"/runs/{run['id']}")
+                if dataset["name"] == "makers":
+                    paths.setdefault("run-research", f"/runs/{run['id']}")
         return paths
 
 
