@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class NoSuchPage(NotFound):
-    """There is no page at this address; the list of the datasets leads to all that there are."""
+    """There is no page at this address: it was deleted, or belongs to somebody else."""
 
 
 class OnlyForms(LivedataError):
