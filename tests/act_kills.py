@@ -165,7 +165,7 @@ def old(store: Store) -> dict[str, int]:
         counts: Counter[str] = Counter()
         for kind, temporary, kept_for in retention._BY_AGE:
             counts[kind] += temporary.count(reader, LATER - kept_for)
-    return {**counts, retention.FACTS: sum(1 for _ in retention._old_facts(store, LATER))}
+    return {**counts, retention.FACTS: sum(map(len, retention._old_facts(store, LATER)))}
 
 
 def _fail(url: str, act: Act, fault: str, point: int) -> None:
