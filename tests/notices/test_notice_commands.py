@@ -308,6 +308,8 @@ def test_a_list_shows_no_password_of_a_command(livedata: Shell) -> None:
         ('curl -H "Authorization: Bearer $TOKEN" x', 'Bearer $TOKEN" x'),
         ("post --token-file ~/token --to ada", "post --token-file ~/token --to ada"),
         ("mail -s books ada@example.org", "mail -s books ada@example.org"),
+        # What no address may begin with.
+        ("//[x --token hunter2", "//[x --token ***"),
     ],
 )
 def test_a_list_shows_no_secret_of_a_command(livedata: Shell, line: str, shown: str) -> None:

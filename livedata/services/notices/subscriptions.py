@@ -366,8 +366,14 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
 
 def shown_target(notice: Notice) -> str:
     """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
-    parts = urlsplit(notice.target)
-    if notice.channel == "command" or not parts.scheme:
+    # First, since a command need not be what an address may be, such as one that begins with //[.
+    if notice.channel == "command":
+        return masked(notice.target)
+    try:
+        parts = urlsplit(notice.target)
+    except ValueError:
+        return "…"
+    if not parts.scheme:
         return masked(notice.target)
     # Chat services put the key into the path of a webhook, others put it anywhere.
     is_webhook = notice.channel == "webhook"
