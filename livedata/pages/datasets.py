@@ -40,7 +40,7 @@ STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
 BARS: Final = 12
 """So many of them are a bar in the list: each is a link, and the list is long."""
-ON_A_PAGE: Final = 25
+ON_A_PAGE: Final = 20
 IN_SIGHT: Final = 8
 """So many of them stand above what is new, a third of a screen; the others open below these."""
 LONGEST_SEARCH: Final = 200
