@@ -236,10 +236,10 @@ class CrawlWorker:
 
     def _hear(self, line: str) -> None:
         """Note that a process of its own is wanted for some Runs."""
-        word, *named = line.split()
-        if word != APART:
+        words = line.split()
+        if words[:1] != [APART]:
             return
-        for name in named:
+        for name in words[1:]:
             with suppress(ValueError):
                 run = RunId(ids.raw_id(name))
                 # The worker says it each second, until nobody need execute the Run.

@@ -447,6 +447,22 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
     assert starts[1].poll() is not None
 
 
+@pytest.mark.parametrize("line", ["", " ", "apart", "apart no-run", "a library says so"])
+def test_what_else_a_worker_prints_ends_neither_it_nor_who_watches_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
+) -> None:
+    starts = tmp_path / "starts"
+    script = f"echo >> {starts}; echo '{line}'"
+    monkeypatch.setattr(crawlers, "PAUSE", 0.01)
+    monkeypatch.setattr(crawlers, "COMMAND", ("sh", "-c", script))
+    worker = CrawlWorker(store, 2000)
+    worker.start()
+    # It is started again: so what it said was heard to its end.
+    until(lambda: starts.exists() and len(starts.read_text().splitlines()) >= 2)
+    worker.begin_stop()
+    worker.finish_stop(time.monotonic() + GRACE)
+
+
 def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
