@@ -19,6 +19,7 @@ from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
 from livedata.extraction.text import SET_OFF, plain
 from livedata.extraction.work import RUN_LIMIT, Work
+from livedata.model.dataset import NUMERIC
 from livedata.model.harvest import Record
 from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Read, Recipe, RecipeField
@@ -148,7 +149,7 @@ class Extractor:
         """Count the work that a long text takes."""
         field, selector = self.reads[position]
         # Numbers are looked for in many ways, so that they take longer.
-        characters = 1 if field.type == "number" else 8
+        characters = 1 if field.type in NUMERIC else 8
         page.work.spend(len(text) // characters, (selector or self.items).text)
 
 

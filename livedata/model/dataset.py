@@ -6,8 +6,8 @@ the interface, and printing one costs no more than writing JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
 
@@ -22,7 +22,8 @@ class CellType(NamedTuple):
     """What a type of column holds: the types of its values, and what one is called in a sentence.
 
     `compares` says what conditions may ask of them, and `example` asks it. `sql` is their type in a
-    SQLite file, `package` in a data package.
+    SQLite file, `package` in a data package. `words` is what pages call a value: None where they
+    show a text or a number as such.
     """
 
     values: tuple[type, ...]
@@ -31,6 +32,7 @@ class CellType(NamedTuple):
     example: str
     sql: str
     package: Mapping[str, str]
+    words: Callable[[Any], str] | None = None
 
 
 CELL_TYPES: Final[Mapping[ColumnType, CellType]] = {
@@ -39,7 +41,8 @@ CELL_TYPES: Final[Mapping[ColumnType, CellType]] = {
         *((int, float), "a number", "by order", "< 20", "NUMERIC", {"type": "number"})
     ),
     "boolean": CellType(
-        *((bool,), "true or false", "for being equal", "= true", "INTEGER", {"type": "boolean"})
+        *((bool,), "true or false", "for being equal", "= true", "INTEGER", {"type": "boolean"}),
+        words=lambda value: "yes" if value else "no",
     ),
     # A date of livedata may have a time.
     "date": CellType(
@@ -52,10 +55,23 @@ CELL_TYPES: Final[Mapping[ColumnType, CellType]] = {
     ),
 }
 """All that is to be known of each type but how its values are read and judged."""
+NUMERIC: Final = frozenset(name for name, kind in CELL_TYPES.items() if int in kind.values)
+"""The types whose values are numbers: they are drawn, compared and narrowed as such."""
+WORDED: Final[Mapping[ColumnType, Callable[[Any], str]]] = {
+    name: kind.words for name, kind in CELL_TYPES.items() if kind.words is not None
+}
+"""What pages call a value of a type, where they do not show it as such."""
 TYPES_OF: Final[Mapping[str, tuple[type, ...]]] = {
     name: kind.values for name, kind in CELL_TYPES.items()
 }
 """The type of a column -> the types of its values."""
+
+
+def words(value: object, kind: ColumnType | None = None) -> str:
+    """What pages call a value of a type: a number has a point only if it needs one."""
+    if kind is not None and kind in WORDED:
+        return WORDED[kind](value)
+    return value if isinstance(value, str) else str(value).removesuffix(".0")
 
 
 class Column(TypedDict):
@@ -68,6 +84,16 @@ class Column(TypedDict):
     type: ColumnType
     key: bool
     description: NotRequired[str]
+
+
+def columns_by_id(columns: Iterable[Column]) -> dict[str, Column]:
+    """The columns by their ids."""
+    return {column["id"]: column for column in columns}
+
+
+def is_numeric(column: Column) -> bool:
+    """Whether the cells of a column are numbers."""
+    return column["type"] in NUMERIC
 
 
 def labels(columns: Iterable[Column]) -> dict[str, str]:

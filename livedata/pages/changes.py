@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.messages.notice_events import BECAME
 from livedata.model import ids
-from livedata.model.dataset import Dataset, labels
+from livedata.model.dataset import Dataset, columns_by_id, labels
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import Change
@@ -88,7 +88,7 @@ def show(dataset: str) -> Response:
         days=list(_days(raw, wanted, told, context().zone)),
         chips=_chips(wanted, shown),
         zone=context().zone,
-        labels=labels(shown["columns"]),
+        columns=columns_by_id(shown["columns"]),
         kinds=BECAME,
         given=request.args,
         more=earlier(request.path, told.before),

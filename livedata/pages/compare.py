@@ -12,17 +12,18 @@ from msgspec import Struct
 
 from livedata.api.queries import identified
 from livedata.model import ids
+from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.filters import said
 from livedata.pages.news import (
     FIRST_DAYS,
     RowLine,
+    columns_by_name,
     day_of,
-    labels_by_name,
     longest_text,
     row_line,
+    said,
 )
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.visits import at_one_moment, context
@@ -80,7 +81,7 @@ def show(dataset: str) -> Response:
     except Invalid as error:
         refusal = sentences(error)
     else:
-        compared = _compared(told, labels_by_name(shown), passed, only)
+        compared = _compared(told, columns_by_name(shown["columns"]), passed, only)
     runs, days = _runs(raw, zone), _days(zone)
     called = {each.value: each.called for each in (*runs, *days)}
     return page(
@@ -110,13 +111,13 @@ def _when(name: str) -> str:
     return request.args.get(name, "").strip()
 
 
-def _compared(told: TableDiff, labels: Mapping[str, str], passed: int, only: str) -> Compared:
+def _compared(told: TableDiff, columns: Mapping[str, Column], passed: int, only: str) -> Compared:
     ordered = sorted(told.named, key=lambda each: KINDS.index(each.diff["kind"]))
     kinds = [each.diff["kind"] for each in ordered]
     if only:
         ordered = [each for each in ordered if each.diff["kind"] == only]
     rows = ordered[passed : passed + ON_A_PAGE]
-    lines = [row_line(each, labels) for each in rows]
+    lines = [row_line(each, columns) for each in rows]
     # By sequences, since "now" and a day of today mean something else tomorrow.
     ends = {"from": str(told.since.sequence), "to": str(told.until.sequence)}
     moves = told.until.given == "now" or told.since.is_to_come or told.until.is_to_come

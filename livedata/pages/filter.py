@@ -14,13 +14,22 @@ from werkzeug.wrappers import Response
 
 from livedata.messages.conditions import in_words
 from livedata.model import ids
-from livedata.model.dataset import CELL_TYPES, Column, ColumnType, Dataset
+from livedata.model.dataset import (
+    CELL_TYPES,
+    WORDED,
+    Column,
+    ColumnType,
+    Dataset,
+    columns_by_id,
+    words,
+)
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus, Scalar
 from livedata.pages.markup.plot import share
 from livedata.pages.paging import NO_PLACE, address, malformed
 from livedata.pages.visits import YEAR, remember
+from livedata.rules.changes.edits import parse_value
 from livedata.rules.conditions.clauses import (
     ROW_KEY,
     STATE_OPERATORS,
@@ -36,9 +45,8 @@ KEY: Final = "Key of the row"
 """What a reader calls that of which a clause says ``rowKey``."""
 _OF_ALL: Final = ("=", "!=", "is empty", "is not empty")
 """The operators that each type has."""
-_SAID: Final[Mapping[str, str]] = {"true": "yes", "false": "no"}
-"""What a clause calls these values -> what the pages do."""
-_MEANT: Final[Mapping[str, str]] = {said: written for written, said in _SAID.items()}
+_MEANT: Final[Mapping[str, str]] = {"yes": "true", "no": "false"}
+"""What the pages call these values -> what a clause does."""
 _SENT: Final = dict.fromkeys(("filter", "operator", "value", "values"))
 """What the form says beside the clauses that stand in the address already."""
 _NO_COLUMN: Final = "Choose a column."
@@ -66,10 +74,15 @@ class Chip(Struct, frozen=True):
 
 
 class ShownFacet(Struct, frozen=True):
-    """A value of a column, or a range, with a bar; `to` narrows the table to it, if that is new."""
+    """A value of a column, or a range from `low` to below `high`, as pages call it, with a bar.
+
+    `to` narrows the table to it, if that is new.
+    """
 
     facet: Facet
     said: str | None
+    low: str
+    high: str
     drawn: Markup
     to: str | None
 
@@ -134,11 +147,11 @@ class TableFilter(Struct, frozen=True):
     def chips(self) -> list[Chip]:
         """The clauses, each with the address of the table without it."""
         meant = {state.text: state for state in self.states}
-        labels = {column["id"]: column["label"] for column in self.columns}
+        columns = columns_by_id(self.columns)
         chips = []
         for text in self.texts:
             state, others = meant.get(text), [each for each in self.texts if each != text]
-            words = text if state is None else _says(state, labels)
+            words = text if state is None else _says(state, columns)
             chips.append(Chip(text, words, address(where=others, **NO_PLACE)))
         return chips
 
@@ -308,13 +321,12 @@ def shown_facets(told: Facets, asked: TableFilter) -> list[ShownFacet]:
     most = max((facet.rows for facet in told.facets), default=0)
     shown = []
     for facet in told.facets:
-        said = facet.value
-        if said is not None and told.column["type"] == "boolean":
-            said = _SAID[said]
+        value = None if facet.value is None else _said(told.column, facet.value)
+        low, high = (_said(told.column, end) for end in (facet.low, facet.high))
         texts = [*dict.fromkeys([*asked.texts, *facet.clauses])]
         is_new = len(texts) > len(asked.texts) and facet.rows
         to = address(where=texts, **NO_PLACE) if is_new and _are_right(texts, asked) else None
-        shown.append(ShownFacet(facet, said, share(facet.rows, most), to))
+        shown.append(ShownFacet(facet, value, low, high, share(facet.rows, most), to))
     return shown
 
 
@@ -375,13 +387,20 @@ def _fault(text: str, columns: Sequence[Column]) -> str:
     return ""
 
 
-def _says(state: StateClause, labels: Mapping[str, str]) -> str:
+def _says(state: StateClause, columns: Mapping[str, Column]) -> str:
     """A clause as a reader would say it."""
-    label = KEY if state.field is None else labels[state.field]
-    value = state.written
-    if state.type == "boolean":
-        value = _SAID.get(value, value)
-    return f"{label} {in_words(state.type, state.operator, value)}"
+    if state.field is None:
+        return f"{KEY} {in_words(state.type, state.operator, state.written)}"
+    column = columns[state.field]
+    value = _said(column, state.written)
+    return f"{column['label']} {in_words(state.type, state.operator, value)}"
+
+
+def _said(column: Column, written: str) -> str:
+    """What pages call the value that a clause has."""
+    if column["type"] not in WORDED or not written:
+        return written
+    return words(parse_value(column, written), column["type"])
 
 
 def _words(kind: ColumnType, operator: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, ColumnType
 from livedata.model.ids import Micros, OwnerName, format_uuid
 from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
@@ -33,6 +33,8 @@ WHILE: Final = Micros(30 * 60 * 1_000_000)
 FIRST_DAYS: Final = 7
 """A browser that was never here is shown so many days."""
 _DIGITS: Final = 17
+_DAYS: Final = {-1: "tomorrow", 0: "today", 1: "yesterday"}
+"""How many days ago a day is -> what it is called."""
 
 
 class BrowserVisit(Struct, frozen=True):
@@ -71,6 +73,19 @@ def local_time(moment: Micros, zone: str) -> datetime:
 def day_of(moment: Micros, zone: str) -> date:
     """The day of a moment in a zone."""
     return local_time(moment, zone).date()
+
+
+def said(timestamp: str, zone: str) -> str:
+    """A moment as a clock of a zone says it, such as "today 14:05": where no markup may stand."""
+    then, now = (
+        local_time(each, zone) for each in (Micros(ids.parse_timestamp(timestamp)), ids.now())
+    )
+    days = (now.date() - then.date()).days
+    if days in _DAYS:
+        return f"{_DAYS[days]} {then:%H:%M}"
+    if then.year == now.year:
+        return f"{then:%a} {then.day} {then:%b %H:%M}"
+    return f"{then.day} {then:%b %Y %H:%M}"
 
 
 def begin_of_day(day: date, zone: str) -> Micros:
@@ -167,8 +182,8 @@ def _told(period: Period, new: NewsPage) -> Told:
 
 
 def _lines(each: DatasetNews) -> list[RowLine]:
-    labels = labels_by_name(each.dataset)
-    return [row_line(row.named, labels, is_unseen=row.is_unseen) for row in each.rows]
+    columns = columns_by_name(each.dataset["columns"])
+    return [row_line(row.named, columns, is_unseen=row.is_unseen) for row in each.rows]
 
 
 def _chosen(given: Mapping[str, str], visit: BrowserVisit, zone: str) -> Chosen:
@@ -217,8 +232,16 @@ _WHOLE: Final = ("new", "gone")
 _SHORTEST_TEXT, _LONGEST_TEXT = 24, 200
 
 
+class ChangedCell(NamedTuple):
+    """A cell that changed: the label and the type of its column, and its two values."""
+
+    label: str
+    type: ColumnType
+    diff: CellDiff
+
+
 class RowLine(Struct, frozen=True):
-    """What became of a row, and its first cells by their labels; `left_out` have no place here.
+    """What became of a row, and its first cells; `left_out` have no place here.
 
     `met` says what of a condition it meets.
     """
@@ -226,20 +249,22 @@ class RowLine(Struct, frozen=True):
     row: str
     name: RowName
     kind: str
-    cells: Sequence[tuple[str, CellDiff]]
+    cells: Sequence[ChangedCell]
     left_out: int
     is_unseen: bool = False
     met: Sequence[str] = ()
 
 
-def labels_by_name(dataset: Dataset) -> dict[str, str]:
-    """The label of each column of a dataset by its name."""
-    return {column["name"]: column["label"] for column in dataset["columns"]}
+def columns_by_name(columns: Iterable[Column]) -> dict[str, Column]:
+    """Columns of a dataset by their names, which changes have."""
+    return {column["name"]: column for column in columns}
 
 
-def row_line(named: NamedDiff, labels: Mapping[str, str], *, is_unseen: bool = False) -> RowLine:
+def row_line(
+    named: NamedDiff, columns: Mapping[str, Column], *, is_unseen: bool = False
+) -> RowLine:
     """The line of a row."""
-    line = line_of(format_uuid(named.row), named.name, named.diff, labels, named.last)
+    line = line_of(format_uuid(named.row), named.name, named.diff, columns, named.last)
     return replace(line, is_unseen=is_unseen)
 
 
@@ -247,7 +272,7 @@ def line_of(
     row: str,
     name: RowName,
     change: Mapping[str, Any],
-    labels: Mapping[str, str],
+    columns: Mapping[str, Column],
     last: Mapping[str, Scalar],
 ) -> RowLine:
     """The line of a change: its kind, and the cells that it changed by the names of columns.
@@ -259,7 +284,7 @@ def line_of(
         told = {column: CellDiff(before=None, after=value) for column, value in last.items()}
         told = {column: cell for column, cell in told.items() if cell["after"] is not None}
     cells = [
-        (labels.get(column, column), cell)
+        ChangedCell(columns[column]["label"], columns[column]["type"], cell)
         for column, cell in told.items()
         # What names a row of which all cells are told stands there already.
         if change["kind"] not in _WHOLE or cell["after"] not in {name.name, name.key}

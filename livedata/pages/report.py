@@ -10,7 +10,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from livedata.model.dataset import labels
+from livedata.model.dataset import columns_by_id
 from livedata.pages.markup import filters
 from livedata.pages.markup.plot import plot
 from livedata.services.pages.report import DatasetReport
@@ -30,9 +30,11 @@ def write(report: DatasetReport, made_at: str) -> str:
     filters.add_to(environment)
     return environment.get_template("report.html").render(
         report=report,
-        columns=report.dataset["columns"],
-        labels=labels(report.dataset["columns"]),
-        lines=[(each.row, each.label, plot(each.points)) for each in report.developments],
+        columns=columns_by_id(report.dataset["columns"]),
+        lines=[
+            (each.row, each.column["label"], plot(each.points, each.column["type"]))
+            for each in report.developments
+        ],
         made_at=made_at,
         style=Markup(style),  # noqa: S704  (our own file)
         # Nothing but this very style is ever loaded or run, whatever a text in the file says.

@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.hints import Subject
-from livedata.model.dataset import CELL_TYPES, Column, labels
+from livedata.model.dataset import CELL_TYPES, Column, columns_by_id, is_numeric, words
 from livedata.model.errors import (
     BadRequest,
     Detail,
@@ -48,7 +48,6 @@ from livedata.services.pages import row_edits
 from livedata.services.pages.history import history, of_cell
 from livedata.services.pages.row_edits import Typed
 from livedata.services.pages.sessions import make_token
-from livedata.services.pages.table import words
 
 LONG: Final = 80
 """A longer text is edited in a field of several lines."""
@@ -87,7 +86,8 @@ class ShownCell(Struct, frozen=True):
         if self.entry is None:
             return False
         value = self.value if self.override is None else self.override["value"]
-        said, text = self.entry["excerpt"], "" if value is None else words(value)
+        said = self.entry["excerpt"]
+        text = "" if value is None else words(value, self.column["type"])
         return not text.startswith(said) if self.entry["truncated"] else text != said
 
 
@@ -126,7 +126,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         narrowed=wanted.field,
         told=told,
         types=CELL_TYPES,
-        labels=labels(shown["columns"]),
+        columns=columns_by_id(shown["columns"]),
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         back=later(f"/datasets/{dataset}/rows/{row}", told),
@@ -191,9 +191,10 @@ def _plots(
     columns: Sequence[Column], changes: Sequence[Change], until: str | None
 ) -> list[tuple[str, Markup]]:
     """The label of each number that has changed, with how it developed."""
-    numbers = [column for column in columns if column["type"] == "number" and not column["key"]]
+    numbers = [column for column in columns if is_numeric(column) and not column["key"]]
     plots = [
-        (column["label"], plot(of_cell(changes, column["id"], until=until))) for column in numbers
+        (column["label"], plot(of_cell(changes, column["id"], until=until), column["type"]))
+        for column in numbers
     ]
     return [(label, drawn) for label, drawn in plots if drawn is not None]
 
@@ -219,7 +220,9 @@ def edit(dataset: str, row: str) -> Response:
         now = queries.row(store, owner, raw, raw_row)["data"]
         # What the form showed may be older than a column: that had no value then.
         moved = [field for field in typed.fields if now[field] != before.get(field)]
-        lines = [f"{columns[field]['label']} now {_says(now[field])}." for field in moved]
+        lines = [
+            f"{columns[field]['label']} now {_says(now[field], columns[field])}." for field in moved
+        ]
         return show(dataset, row, RefusedEdit(typed, _CHANGED, lines), 409)
     except Invalid as error:
         return show(dataset, row, RefusedEdit(typed, _WRONG, _lines(error, columns)), 422)
@@ -257,8 +260,9 @@ def _lines(error: Invalid, columns: Mapping[str, Column]) -> list[str]:
     return lines or [sentences(error)]
 
 
-def _says(value: Scalar) -> str:
+def _says(value: Scalar, column: Column) -> str:
     """What a cell says, within a sentence."""
     if value is None:
         return "is empty"
-    return f"says “{cut(value)}”" if isinstance(value, str) else f"says {words(value)}"
+    said = words(value, column["type"])
+    return f"says “{cut(said)}”" if isinstance(value, str) else f"says {said}"

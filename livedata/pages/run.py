@@ -26,9 +26,8 @@ from livedata.model.ids import RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.run import RowDeltas
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.filters import said
 from livedata.pages.markup.plot import timeline
-from livedata.pages.news import RowLine, labels_by_name, longest_text, row_line
+from livedata.pages.news import RowLine, columns_by_name, longest_text, row_line, said
 from livedata.pages.paging import address, back_by, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs
@@ -201,7 +200,8 @@ def _changed(view: RunView) -> Changed | None:
         return None
     told = changed_by(view.reader, view.ref, view.id, view.run["rowDeltas"], OF_A_KIND)
     told.sort(key=lambda each: KINDS.index(each.diff["kind"]))
-    lines = [row_line(each, labels_by_name(view.dataset)) for each in told]
+    columns = columns_by_name(view.dataset["columns"])
+    lines = [row_line(each, columns) for each in told]
     counts = _counts(view.run["rowDeltas"], [each.diff["kind"] for each in told])
     return Changed(counts, [each.diff for each in told], lines, longest_text(lines))
 

@@ -23,7 +23,7 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.model.row_name import found_by, may_name_rows
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.filters import said
+from livedata.pages.news import said
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, now_says, settled, typed_fields
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.declaration.consistency import check_name

@@ -17,7 +17,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from livedata.api.queries import identified
 from livedata.api.tables import ROW_FORMS, rows_file, streamed
 from livedata.hints import Subject
-from livedata.model.dataset import Column, Dataset
+from livedata.model.dataset import Column, ColumnType, Dataset, is_numeric
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import DatasetId
 from livedata.model.row import Scalar
@@ -128,13 +128,15 @@ def _drawn(dataset: DatasetId, columns: Sequence[Column], lines: Sequence[Line])
     field = request.args.get("line")
     if not field:
         return DrawnColumn()
-    if field not in {column["id"] for column in _drawable(columns)}:
+    column = next((each for each in _drawable(columns) if each["id"] == field), None)
+    if column is None:
         raise malformed("line", "is no column of numbers", "the table")
-    return DrawnColumn(field, of_rows(g.db, g.caller.owner, dataset, field, lines))
+    points = of_rows(g.db, g.caller.owner, dataset, field, lines)
+    return DrawnColumn(field, column["type"], points)
 
 
 def _drawable(columns: Sequence[Column]) -> list[Column]:
-    return [column for column in columns if column["type"] == "number" and not column["key"]]
+    return [column for column in columns if is_numeric(column) and not column["key"]]
 
 
 def _shown_columns(offered: Sequence[Column], chosen: Collection[str]) -> list[Column]:
@@ -319,6 +321,7 @@ class _RowWriter:
         drawn: DrawnColumn,
     ) -> None:
         self._places = [positions[column["id"]] for column in columns]
+        self._types = [column["type"] for column in columns]
         self._shown_at = {place: index for index, place in enumerate(self._places)}
         self._drawn, self._drawn_at = drawn, positions.get(drawn.field or "", -1)
         self._named_by = named_by
@@ -335,7 +338,7 @@ class _RowWriter:
         values, is_gone = line.values, line.presence == "missing"
         # What is gone is struck out, and that an element is.
         write = _struck if is_gone else listed
-        cells = [write(values[place]) for place in self._places]
+        cells = [*map(write, map(values.__getitem__, self._places), self._types)]
         if line.missing or line.was or line.edited or self._drawn_at >= 0:
             self._mark_cells(line, cells)
         name = RowName(line.alias, line.key) if line.alias else line
@@ -362,10 +365,10 @@ class _RowWriter:
         shown_at = self._shown_at
         for place, reason in line.missing.items():
             if place in shown_at and line.values[place] is None:
-                cells[shown_at[place]] = cell(None, reason)
+                cells[shown_at[place]] = cell(None, reason=reason)
         for place in {*line.was, *line.edited}:
             if place in shown_at:
-                cells[shown_at[place]] += _mark(line, place)
+                cells[shown_at[place]] += _mark(line, place, self._types[shown_at[place]])
         if self._drawn_at in shown_at:
             cells[shown_at[self._drawn_at]] += self._drawn.beside(line.id)
 
@@ -375,24 +378,25 @@ class _RowWriter:
         # Where research found the names, that cell has a place of its own.
         if place is None or column is None or line.alias:
             return ""
-        mark = _mark(line, place) if place in line.was or place in line.edited else ""
+        is_marked = place in line.was or place in line.edited
+        mark = _mark(line, place, column["type"]) if is_marked else ""
         if line.values[place] is not None:
             return mark
-        why = cell(None, line.missing.get(place))
+        why = cell(None, reason=line.missing.get(place))
         return f' <span class="mark">{escape(column["label"])}: {why}</span>{mark}'
 
 
 def _begin(column: Column) -> str:
     """How the cells of a column begin, and the place of what they say."""
-    number = " class=number" if column["type"] == "number" else ""
+    number = " class=number" if is_numeric(column) else ""
     label = column["label"]
     quoted = label if _PLAIN.fullmatch(label) else f'"{escape(label)}"'
     return f"<td{number} data-label={quoted.replace('%', '%%')}>%s"
 
 
-def _struck(value: Scalar) -> str:
+def _struck(value: Scalar, kind: ColumnType) -> str:
     # A long text is cut: the page of its row has all of it.
-    return cell(value, written=beginning)
+    return cell(value, kind, written=beginning)
 
 
 def _box(line: Line, edit: str) -> str:
@@ -403,10 +407,10 @@ def _box(line: Line, edit: str) -> str:
     return f'<td class="pick"><label>{box}{told}</label></td>'
 
 
-def _mark(line: Line, place: int) -> str:
+def _mark(line: Line, place: int, kind: ColumnType) -> str:
     """What stands beside a cell that changed last or was edited."""
     mark = ' <span class="mark">edited by hand</span>' if place in line.edited else ""
     # Under a hand edit the source may change, and what is shown does not.
     if place in line.was and line.was[place] != line.values[place]:
-        mark += f' <span class="mark was">was <del>{listed(line.was[place])}</del></span>'
+        mark += f' <span class="mark was">was <del>{listed(line.was[place], kind)}</del></span>'
     return mark

@@ -22,7 +22,14 @@ from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.pages.answers import page, sentences
-from livedata.pages.news import RowLine, begin_of_day, day_of, line_of, longest_text
+from livedata.pages.news import (
+    RowLine,
+    begin_of_day,
+    columns_by_name,
+    day_of,
+    line_of,
+    longest_text,
+)
 from livedata.pages.notice_form import BECAME, find_notice, shown_notices
 from livedata.pages.paging import address, back_by, passed_over
 from livedata.pages.visits import at_one_moment, context
@@ -270,10 +277,10 @@ def _part(
 
 
 def _lines(dataset: DatasetRef, changes: Iterable[NamedChange]) -> Iterator[RowLine]:
-    labels = {each["name"]: each["label"] for each in dataset.fields.columns.values()}
+    columns = columns_by_name(dataset.fields.columns.values())
     for change in changes:
         told: dict[str, Any] = {**change.line}
         told["kind"] = _KINDS.get(told["kind"], told["kind"])
         row = "" if change.row is None else format_uuid(change.row)
-        line = line_of(row, change.name, told, labels, change.last)
+        line = line_of(row, change.name, told, columns, change.last)
         yield replace(line, met=told.get("matches", ()))

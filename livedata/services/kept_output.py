@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from livedata.model import ids
+from livedata.model.dataset import Column, ColumnType
 from livedata.model.harvest import Harvest
 from livedata.model.row import RevisionKind, Scalar
 from livedata.model.row_name import RowName
@@ -37,12 +38,16 @@ def kept_output(
 
 
 class ProposedCellChange(Struct, frozen=True):
-    """A cell that would change; `covered` if a hand edit would go on to cover it."""
+    """A cell that would change; `covered` if a hand edit would go on to cover it.
+
+    What an earlier version kept of a preview has no `type` of its column.
+    """
 
     label: str
     before: Scalar
     after: Scalar
     covered: bool
+    type: ColumnType | None = None
 
 
 class ProposedRowChange(Struct, frozen=True):
@@ -102,17 +107,18 @@ def shown_changes(changes: Changes, fields: Fields, before: int, most: int) -> P
 
 def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[ProposedRowChange]:
     name = fields.namer
-    labels = [fields.columns[field]["label"] for field in fields.ids]
+    columns = [fields.columns[field] for field in fields.ids]
     for change in revisions:
         called = name(change.key, change.cells.values)
         row = None if change.row is None else ids.format_uuid(change.row.id)
-        cells = list(_cells(change, labels))
+        cells = list(_cells(change, columns))
         yield ProposedRowChange(change.kind, row, called.row, cells, called)
 
 
-def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ProposedCellChange]:
+def _cells(change: RowChange, columns: Sequence[Column]) -> Iterator[ProposedCellChange]:
     if change.kind == "missing":
         return
     for position in sorted(change.changed):
         after, covered = change.cells.source(position)[0], position in change.cells.overrides
-        yield ProposedCellChange(labels[position], change.before(position), after, covered)
+        label, kind = columns[position]["label"], columns[position]["type"]
+        yield ProposedCellChange(label, change.before(position), after, covered, kind)

@@ -33,8 +33,8 @@ def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
         ("a <b> & c", None, "<bdi>a &lt;b&gt; &amp; c</bdi>"),
         (7.0, None, '<data value="7">7</data>'),
         (0.1, None, '<data value="0.1">0.1</data>'),
-        (True, None, '<data class="truth" value="true">yes</data>'),
-        (False, None, '<data class="truth" value="false">no</data>'),
+        (True, None, '<data class="worded" value="true">yes</data>'),
+        (False, None, '<data class="worded" value="false">no</data>'),
         (None, "extraction_failed", '<span class="none">unreadable</span>'),
         (None, None, '<span class="none">empty</span>'),
         *(
@@ -52,7 +52,7 @@ def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
 def test_a_cell_is_what_it_says_and_a_link_only_if_it_is_an_address(
     value: Scalar, reason: str | None, expected: str
 ) -> None:
-    assert cell(value, reason) == expected
+    assert cell(value, reason=reason) == expected
 
 
 @pytest.mark.parametrize("value", ["a text", ADDRESS, 7, True, False])

@@ -34,7 +34,7 @@ def test_it_tells_what_changed_since_and_what_stood_there_then(
     assert [change["sequence"] for change in told.changes] == [6, 5]
     assert told.ends == {"succeeded": 2, "blocked": 1}
     (drawn,) = told.developments
-    assert (str(drawn.row), drawn.label) == ("Lamp (A1)", "price")
+    assert (str(drawn.row), drawn.column["label"]) == ("Lamp (A1)", "price")
     assert [point.value for point in drawn.points] == [11, 12, 9]
     assert drawn.points[0].at == ids.format_timestamp(days[2])
 

@@ -203,7 +203,7 @@ class World:
         look = looks.try_source(self.store, self.owner, dataset, None, TargetPolicy())
         called = {"name": f"Lamp 1{self.text}"[:120], "key": "K001"}
         cells = [
-            {"label": f"Price{self.text}", "before": 10, "after": 12, "covered": False},
+            {"label": "Price", "before": 10, "after": 12, "covered": False, "type": "number"},
             {"label": "Title", "before": f"Lamp{self.text}", "after": self.text, "covered": True},
         ]
         rows = [

@@ -13,7 +13,7 @@ from livedata.cli.output.change_lines import print_lines
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, is_numeric
 from livedata.model.errors import Damaged
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
@@ -66,7 +66,7 @@ def _history(
 
 def _movement(changes: Sequence[Change], column: Column) -> list[str]:
     """Draw how a number moved, if it did."""
-    if column["type"] != "number":
+    if not is_numeric(column):
         return []
     field = column["id"]
     # A new row has every field that it was read with.

@@ -31,7 +31,7 @@ for (const place of document.querySelectorAll(".cells td.number, .cells td.numbe
   data.value = data.textContent = text.data.trim();
   text.replaceWith(data, text.data.slice(data.value.length));
 }
-for (const data of document.querySelectorAll("data:not(.truth)")) write(data, 0);
+for (const data of document.querySelectorAll("data:not(.worded)")) write(data, 0);
 
 // Numbers of a column have alike many decimals, so that their points stand below each other.
 function align(column) {
@@ -41,7 +41,7 @@ function align(column) {
 align([...document.querySelectorAll(".facets data.number")]);
 for (const table of document.querySelectorAll("table.cells")) {
   const columns = [];
-  for (const data of table.querySelectorAll("td.number > data:not(.truth)"))
+  for (const data of table.querySelectorAll("td.number > data:not(.worded)"))
     (columns[data.parentElement.cellIndex] ??= []).push(data);
   for (const column of columns.filter(Boolean)) align(column);
 }

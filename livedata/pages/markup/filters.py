@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from functools import lru_cache, partial
 from html import escape
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import WORDED, ColumnType, Dataset, is_numeric, words
 from livedata.model.ids import Micros
 from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.declaration.cron import in_words
-from livedata.services.pages.table import words
 
 _LONG: Final = 600
 """A text of more characters is not shown whole at once."""
@@ -37,16 +35,10 @@ _WHY: Final = {
     "not_applicable": "does not apply",
 }
 """Why a cell is empty, as a person reads it."""
-_YES, _NO = (
-    f'<data class="truth" value="{name}">{words(name == "true")}</data>'
-    for name in ("true", "false")
-)
 _WRITTEN_OTHERWISE: Final = re.compile(r"[&<>\"']").search
 """Whether HTML writes one of the characters of a text in another way."""
 _UNITS: Final = (("days", 86_400, 129_600), ("h", 3_600, 5_400), ("min", 60, 60))
 """A unit, its seconds, and from how many seconds on it is told."""
-_DAYS: Final = {-1: "tomorrow", 0: "today", 1: "yesterday"}
-"""How many days ago a day is -> what it is called."""
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _PART: Final = re.compile(r"\w+|\s+")
 _OF_A_TEXT: Final = 20_000
@@ -100,7 +92,9 @@ def add_to(environment: Environment) -> None:
     environment.filters["in_words"] = in_words
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
+    environment.filters["brief"] = brief
     environment.filters["named"] = lambda name: Markup(named(name))  # noqa: S704
+    environment.tests["numeric"] = is_numeric
     environment.filters["unfolding"] = lambda text: Markup(_unfolding(text))  # noqa: S704
 
 
@@ -117,19 +111,6 @@ def moment(timestamp: str | None) -> str:
         return '<span class="none">none</span>'
     exact, then = escape(timestamp), ids.to_datetime(Micros(ids.parse_timestamp(timestamp)))
     return f'<time datetime="{exact}" title="{exact}">{_dated(then)} UTC</time>'
-
-
-def said(timestamp: str, zone: str) -> str:
-    """A moment as a clock of a zone says it, such as "today 14:05": where no markup may stand."""
-    local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
-    then, now = (
-        ids.to_datetime(Micros(each)).astimezone(local)
-        for each in (ids.parse_timestamp(timestamp), ids.now())
-    )
-    days = (now.date() - then.date()).days
-    if days in _DAYS:
-        return f"{_DAYS[days]} {then:%H:%M}"
-    return f"{then:%a} {then.day} {then:%b %H:%M}" if then.year == now.year else _dated(then)
 
 
 def _dated(then: datetime) -> str:
@@ -179,37 +160,44 @@ def count(number: float) -> str:
 
 
 def cell(
-    value: Scalar, reason: str | None = None, written: Callable[[str], str] = _unfolding
+    value: Scalar,
+    kind: ColumnType | None = None,
+    reason: str | None = None,
+    written: Callable[[str], str] = _unfolding,
 ) -> str:
-    """The value of a cell: a text in its own direction, an address as a link, a number as such.
+    """The value of a cell, by the type of its column: in words, as a link, a text, or a number.
 
-    `written` makes the HTML of a text of any length.
+    A text has its own direction, and `written` makes the HTML of one of any length. Of an empty
+    cell there is a `reason`. What stands in no column yet has no type.
     """
+    if value is None:
+        return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
+    if kind is None and isinstance(value, bool):
+        kind = "boolean"
+    if kind in WORDED:
+        exact = escape(str(value).lower())
+        return f'<data class="worded" value="{exact}">{escape(words(value, kind))}</data>'
     if isinstance(value, str):
         # An address is cut where it is shown: its link still leads there.
         return _link(value) if _is_address(value) else f"<bdi>{written(value)}</bdi>"
-    if value is None:
-        return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
-    if isinstance(value, bool):
-        return _YES if value else _NO
     return count(value)
 
 
-def listed(value: Scalar) -> str:
+def listed(value: Scalar, kind: ColumnType) -> str:
     """The value of a cell of a table that has thousands: of a long text the beginning.
 
     It says the same in fewer characters: a number is plain text, which the script of the pages
     writes in the reader's form where a column is of numbers.
     """
+    if kind in WORDED:
+        return cell(value, kind)
     # What is asked of each of thousands of cells is asked in the cheapest way.
     if isinstance(value, str):
         if value[:4] == "http" and _is_address(value):
             return _listed_link(value)
         shown = value if len(value) <= _BEGINNING else cut(value)
         return f"<bdi>{shown if _WRITTEN_OTHERWISE(shown) is None else escape(shown)}</bdi>"
-    if value is None or isinstance(value, bool):
-        return cell(value)
-    return str(value).removesuffix(".0")
+    return cell(value) if value is None else str(value).removesuffix(".0")
 
 
 def _listed_link(to: str) -> str:
@@ -225,36 +213,46 @@ def listed_moment(timestamp: str) -> str:
     return f"<time class=exact datetime={exact} title={exact[:19]}Z>{told}</time>"
 
 
-def between(budget: StepBudget, before: Scalar, after: Scalar, was_there: bool) -> Markup:
+def between(
+    budget: StepBudget,
+    kind: ColumnType | None,
+    before: Scalar,
+    after: Scalar,
+    was_there: bool = True,
+) -> Markup:
     """What stood in a cell and what stands there: texts with what changed within them."""
+    now = f"<ins>{cell(after, kind)}</ins>"
     if not was_there:
-        return Markup(f"<ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
-    if isinstance(before, str) and isinstance(after, str):
+        return Markup(now)  # noqa: S704  (escaped)
+    if isinstance(before, str) and isinstance(after, str) and kind not in WORDED:
         return difference(before, after, budget)
-    return Markup(f"<del>{cell(before)}</del> → <ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
+    return Markup(f"<del>{cell(before, kind)}</del> → {now}")  # noqa: S704  (escaped)
 
 
 def briefly(
-    budget: StepBudget, before: Scalar, after: Scalar, was_there: bool, longest: int
+    budget: StepBudget,
+    kind: ColumnType,
+    before: Scalar,
+    after: Scalar,
+    was_there: bool,
+    longest: int,
 ) -> Markup:
     """The same for a list: of long texts so many characters, from shortly before they differ.
 
     Where nothing was, nothing is marked: it is told of the whole row.
     """
-    if was_there and isinstance(before, str) and isinstance(after, str):
+    if was_there and isinstance(before, str) and isinstance(after, str) and kind not in WORDED:
         begin = max(0, _same(before, after) - longest // 4)
         return difference(_part(before, begin, longest), _part(after, begin, longest), budget)
-    now = _brief(after, longest)
-    if not was_there:
-        return Markup(now)  # noqa: S704  (escaped)
-    return Markup(f"<del>{_brief(before, longest)}</del> → <ins>{now}</ins>")  # noqa: S704  (escaped)
+    now, was = brief(after, kind, longest), brief(before, kind, longest)
+    return Markup(f"<del>{was}</del> → <ins>{now}</ins>") if was_there else now  # noqa: S704  (escaped)
 
 
-def _brief(value: Scalar, longest: int) -> str:
+def brief(value: Scalar, kind: ColumnType, longest: int) -> Markup:
     """A cell that holds no more of a text than it shows, also where it is an address."""
-    if isinstance(value, str) and len(value) > longest:
-        return f"<bdi>{escape(_part(value, 0, longest))}</bdi>"
-    return cell(value)
+    if isinstance(value, str) and len(value) > longest and kind not in WORDED:
+        return Markup(f"<bdi>{escape(_part(value, 0, longest))}</bdi>")  # noqa: S704  (escaped)
+    return Markup(cell(value, kind))  # noqa: S704  (escaped)
 
 
 def _part(text: str, begin: int, longest: int) -> str:

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from livedata.messages.templates import lasted
 from livedata.model import ids
+from livedata.model.dataset import ColumnType, words
 from livedata.model.run import TraceStep
-from livedata.pages.markup.filters import count, moment
+from livedata.pages.markup.filters import cell, count, moment
 from livedata.services.pages.history import Point, has_moved
 from livedata.store.shown_runs import RunEnd
 
@@ -41,11 +42,13 @@ _BARS: Final = _Size(480, 60, 4)
 _SPARK: Final = _Size(120, 24, 2)
 
 
-def plot(points: Sequence[Point], floor: float | None = None) -> Markup | None:
+def plot(
+    points: Sequence[Point], kind: ColumnType = "number", floor: float | None = None
+) -> Markup | None:
     """The development of a number with its scale, the oldest point first; a gap if there was none.
 
-    The scale begins at a `floor` if there is one, so that a small step looks small. None if the
-    number never changed.
+    Its values are written as those of columns of its `kind` are. The scale begins at a `floor` if
+    there is one, so that a small step looks small. None if the number never changed.
     """
     if not has_moved(points):
         return None
@@ -53,14 +56,14 @@ def plot(points: Sequence[Point], floor: float | None = None) -> Markup | None:
     low = low if floor is None else floor
     placed = _placed(points, _PLOT, floor)
     dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{_told(point)}</title></circle>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{_told(point, kind)}</title></circle>'
         for point, (x, y) in zip(points, placed, strict=True)
         if y is not None
     )
     return Markup(  # noqa: S704  (numbers and moments of ours)
-        f'<figure class="plot"><span class="high">{count(high)}</span>'
-        f'<span class="low">{count(low)}</span>'
-        f'{_drawing("", points, placed, _PLOT)}<g fill="currentColor">{dots}</g></svg>'
+        f'<figure class="plot"><span class="high">{cell(high, kind)}</span>'
+        f'<span class="low">{cell(low, kind)}</span>'
+        f'{_drawing("", points, placed, _PLOT, kind)}<g fill="currentColor">{dots}</g></svg>'
         f'<span class="times">{moment(points[0].at)} {moment(points[-1].at)}</span></figure>'
     )
 
@@ -99,13 +102,13 @@ def bars(days: Sequence[Point]) -> Markup | None:
     )
 
 
-def sparkline(points: Sequence[Point]) -> Markup | None:
+def sparkline(points: Sequence[Point], kind: ColumnType = "number") -> Markup | None:
     """The same as a small line without a scale, for a list."""
     if not has_moved(points):
         return None
     # A page has a hundred of these: no more is written of each than it shows.
     placed = [(round(x), None if y is None else round(y)) for x, y in _placed(points, _SPARK)]
-    drawing = _drawing("spark", points, placed, _SPARK)
+    drawing = _drawing("spark", points, placed, _SPARK, kind)
     return Markup(f"{drawing}</svg>")  # noqa: S704  (numbers of ours)
 
 
@@ -113,6 +116,7 @@ class DrawnColumn(Struct, frozen=True):
     """The column whose numbers are drawn beside them, and how each developed, by row id."""
 
     field: str | None = None
+    type: ColumnType = "number"
     points: Mapping[str, Sequence[Point]] = {}
 
     @property
@@ -122,7 +126,7 @@ class DrawnColumn(Struct, frozen=True):
 
     def beside(self, row: str) -> str:
         """The line of a row; nothing if its number never changed."""
-        return sparkline(self.points.get(row, ())) or ""
+        return sparkline(self.points.get(row, ()), self.type) or ""
 
 
 def _drawing(
@@ -130,10 +134,13 @@ def _drawing(
     points: Sequence[Point],
     placed: Sequence[tuple[float, float | None]],
     size: _Size,
+    kind: ColumnType,
 ) -> str:
     known = [point.value for point in points if point.value is not None]
-    low, high = _bounds(points)
-    told = f"From {known[0]} to {known[-1]}; the lowest is {low}, the highest {high}."
+    first, last, low, high = (
+        escape(words(value, kind)) for value in (known[0], known[-1], *_bounds(points))
+    )
+    told = f"From {first} to {last}; the lowest is {low}, the highest {high}."
     return (
         f'<svg class="{name}" viewBox="0 0 {size.width} {size.height}" role="img"'
         f' aria-label="{told}"><path d="{" ".join(_path(placed))}" fill="none"'
@@ -146,8 +153,9 @@ def _bounds(points: Sequence[Point]) -> tuple[float, float]:
     return min(known), max(known)
 
 
-def _told(point: Point) -> str:
-    return f"{escape(point.at[:16].replace('T', ' '))} UTC: {point.value}"
+def _told(point: Point, kind: ColumnType) -> str:
+    said = point.value if point.value is None else escape(words(point.value, kind))
+    return f"{escape(point.at[:16].replace('T', ' '))} UTC: {said}"
 
 
 def _placed(

@@ -116,17 +116,15 @@ def disagrees(kind: str, value: Scalar, text: object) -> bool:
         read = read_cell(text, kind).value
         # An attribute such as disabled is true by being there: then its text is its own name.
         return value is not (text != "" if read is None else read)
-    return _number(text) != value
+    return _read(text, kind) != value
 
 
 @lru_cache(maxsize=4096)
-def _number(text: str) -> Scalar:
-    number = read_cell(text, "number").value
-    if number is not None:
-        return number
-    # A text such as 1e-07 says a number too, although it is read as none on a page.
+def _read(text: str, kind: str) -> Scalar:
     try:
-        return float(text)
+        value = read_cell(text, kind).value
+        # A text such as 1e-07 says a number too, although it is read as none on a page.
+        return float(text) if value is None else value
     except ValueError:
         return None
 

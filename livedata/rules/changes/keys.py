@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from livedata.model.dataset import NUMERIC
 from livedata.model.problem import Params, Remedy
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.row import Scalar
@@ -139,7 +140,7 @@ def _candidates(
         for position in allowed
         if _may_identify(recipe.fields[position], position, records)
     ]
-    numbers = [position for position in allowed if recipe.fields[position].type == "number"]
+    numbers = [position for position in allowed if recipe.fields[position].type in NUMERIC]
     for places in (
         combinations(texts, 1),
         combinations(texts[:_MOST_PAIRED], 2),

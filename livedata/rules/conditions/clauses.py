@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from livedata.model.dataset import CELL_TYPES, ColumnType
+from livedata.model.dataset import CELL_TYPES, NUMERIC, ColumnType
 from livedata.model.row import Scalar
 
 ROW_KEY: Final = "rowKey"
@@ -45,7 +45,7 @@ _NUMBERS: Final[Sequence[ChangeOperator]] = (
     *("falls", "rises", "reaches a new low", "reaches a new high"),
 )
 CHANGE_OPERATORS: Final[Mapping[ColumnType, Sequence[ChangeOperator]]] = {
-    name: ("changes", *(_NUMBERS if name == "number" else ())) for name in CELL_TYPES
+    name: ("changes", *(_NUMBERS if name in NUMERIC else ())) for name in CELL_TYPES
 }
 """The type of a column -> the operators that compare its cells with what stood before."""
 

@@ -9,7 +9,7 @@ from typing import Final, TypeGuard
 from msgspec import Struct
 
 from livedata.messages import conditions
-from livedata.model.dataset import ColumnType
+from livedata.model.dataset import NUMERIC, ColumnType
 from livedata.model.row import Presence, RevisionKind, Scalar
 from livedata.rules.conditions.clauses import (
     WITHIN_TEXTS,
@@ -131,9 +131,9 @@ def as_compared(kind: ColumnType, cell: Scalar) -> Comparable | None:
     """
     if cell is None:
         return None
+    if kind in NUMERIC:
+        return as_decimal(cell)
     match kind:
-        case "number":
-            return as_decimal(cell)
         case "boolean":
             return int(cell) if isinstance(cell, bool) else None
         case "date":

@@ -13,7 +13,7 @@ from msgspec import Struct
 from livedata.messages.conditions import too_many_clauses, wrong_clause
 from livedata.messages.request import nearest
 from livedata.messages.templates import few
-from livedata.model.dataset import CELL_TYPES, Column, ColumnType
+from livedata.model.dataset import CELL_TYPES, NUMERIC, Column, ColumnType
 from livedata.model.errors import Invalid
 from livedata.model.ids import microseconds
 from livedata.model.problem import Param
@@ -331,7 +331,7 @@ def _moment(clause: _Clause, given: str) -> int | str:
 
 
 _READ: Final[Mapping[ColumnType, Callable[[_Clause, str], Comparable]]] = {
-    "number": _number,
+    **dict.fromkeys(NUMERIC, _number),
     "boolean": _boolean,
     "date": _moment,
 }

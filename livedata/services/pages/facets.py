@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.model.dataset import Column, ColumnType
+from livedata.model.dataset import NUMERIC, Column, ColumnType, is_numeric
 from livedata.model.ids import DatasetId, OwnerName, microseconds
 from livedata.model.row import ALL_ROWS
 from livedata.rules.conditions.clauses import Comparable
@@ -130,7 +130,7 @@ def _told(
 
 def _are_many(column: Column, counter: Counter[Comparable]) -> bool:
     """Whether ranges say more than values: of numbers that stand once each a list says nothing."""
-    stand_once = column["type"] == "number" and len(counter) == counter.total() > FEW
+    stand_once = is_numeric(column) and len(counter) == counter.total() > FEW
     return stand_once or len(counter) > RANGES
 
 
@@ -226,5 +226,8 @@ def _day(instant: int) -> date:
 
 
 _Edges: TypeAlias = Callable[["Counter[Comparable]", int], list[tuple[Comparable, str]]]
-_EDGES: Final[Mapping[ColumnType, _Edges]] = {"number": _number_edges, "date": _date_edges}
+_EDGES: Final[Mapping[ColumnType, _Edges]] = {
+    **dict.fromkeys(NUMERIC, _number_edges),
+    "date": _date_edges,
+}
 """Where ranges of the values of a type begin; the values of others are told one by one."""

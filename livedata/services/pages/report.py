@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.model.dataset import Column, Dataset
+from livedata.model.dataset import Column, Dataset, is_numeric
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
 from livedata.model.row_name import RowName, name_row
@@ -29,7 +29,7 @@ class Development(Struct, frozen=True):
     """A number of a row that changed: what it was from each moment on, the oldest first."""
 
     row: RowName
-    label: str
+    column: Column
     points: Sequence[Point]
 
 
@@ -89,7 +89,7 @@ def _developments(
     since: str,
     seen: Mapping[str, str],
 ) -> list[Development]:
-    numbers = {column["id"]: column["label"] for column in columns if column["type"] == "number"}
+    numbers = {column["id"]: column for column in columns if is_numeric(column)}
     by_row: defaultdict[str, list[Change]] = defaultdict(list)
     moved: dict[tuple[str, str], None] = {}  # the cells that changed last come first
     for change in changes:

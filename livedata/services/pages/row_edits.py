@@ -14,12 +14,12 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, words
 from livedata.model.ids import DatasetId, OwnerName, RevisionId, RowId
 from livedata.model.row import CellOverrides, Change, RowEdit, Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import CurrentRow
-from livedata.services.pages.table import ON_A_PAGE, words
+from livedata.services.pages.table import ON_A_PAGE
 from livedata.store import datasets, feed, rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields

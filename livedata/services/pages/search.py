@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from livedata.model.dataset import words
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import ALL_ROWS
 from livedata.model.row_name import RowName
 from livedata.services.notices.gathering import shares
-from livedata.services.pages.table import Looking, TableQuery, words
+from livedata.services.pages.table import Looking, TableQuery
 from livedata.store import datasets, recipes, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
@@ -234,12 +235,12 @@ def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
     # What names it stands there anyway.
     for field in sorted(line.data, key=lambda field: field != fields.label):
         value = line.data[field]
-        part = None if value is None else marked(words(value), needle)
+        column = fields.columns[field]
+        part = None if value is None else marked(words(value, column["type"]), needle)
         if part is not None:
             is_name = field == fields.label and not line.alias
             beside = _beside(line, fields, field) if is_name else ()
-            label = fields.columns[field]["label"]
-            return RowHit(line.id, name, label, part, is_gone, is_name, beside)
+            return RowHit(line.id, name, column["label"], part, is_gone, is_name, beside)
     said = marked(line.key, needle) or MarkedText("", line.key, "")
     return RowHit(line.id, name, "", said, is_gone)
 
@@ -247,7 +248,7 @@ def _row_hit(line: Line, fields: Fields, needle: str) -> RowHit:
 def _beside(line: Line, fields: Fields, named: str) -> list[tuple[str, str]]:
     """The first other cells of a row that tell more than its name and its key."""
     others = (
-        (fields.columns[field]["label"], words(value))
+        (fields.columns[field]["label"], words(value, fields.columns[field]["type"]))
         for field, value in line.data.items()
         if field != named and value not in {None, "", line.key}
     )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model import ids
+from livedata.model.dataset import words
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import ALL_ROWS, Row, RowFilter, RowStatus, Scalar
@@ -236,6 +237,7 @@ class Looking:
         self.is_cut = False
         self.rows = 0
         asked = [clause.field for clause in query.where if clause.field is not None]
+        self._types = [fields.columns[field]["type"] for field in fields.ids]
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
 
     @property
@@ -363,8 +365,11 @@ class Looking:
 
     def _holds(self, row: CandidateRow) -> bool:
         # What names a row is one of its values.
-        shown = row.values if is_digest(row.key) else (row.key, *row.values)
-        texts = (words(value).casefold() for value in shown if value is not None)
+        if not is_digest(row.key) and self._searched in row.key.casefold():
+            return True
+        # A row may be older than the last columns.
+        cells = zip(row.values, self._types, strict=False)
+        texts = (words(value, kind).casefold() for value, kind in cells if value is not None)
         return any(self._searched in text for text in texts)
 
 
@@ -408,12 +413,3 @@ def _rank(value: Scalar) -> tuple[int, Any]:
             return 1, (value.casefold(), value)
         case _:
             return 0, value
-
-
-def words(value: Scalar) -> str:
-    """A text as it is, yes or no, or a number, which has a point only if it needs one."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value).removesuffix(".0")
