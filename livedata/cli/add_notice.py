@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -20,7 +21,9 @@ from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.model.row import REVISION_KINDS, RevisionKind
 from livedata.rules.declaration.notices import (
+    CHANNELS,
     KINDS,
+    LONGEST_ADDRESS,
     MOST_RUNS,
     ChangeFilter,
     Clash,
@@ -41,7 +44,7 @@ _CLASHES: Mapping[Clash, str] = {
     "filter": "--when, --kind, --columns and --ignore are about changes: add them to --on.",
     "digest": "--digest gathers changes: add them to --on.",
 }
-_OPTIONS = frozenset(("webhook", "command", "apprise", "digest"))
+_OPTIONS = frozenset((*CHANNELS, "digest"))
 """What is wrong with these is said behind the name of the option."""
 
 
@@ -68,13 +71,13 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
     """
     kind, _, name = (value or "").partition(":")
     if value == "-":
-        return _line("standard input", sys.stdin.read(courier.LONGEST_ADDRESS + 1))
+        return _line("standard input", sys.stdin.read(LONGEST_ADDRESS + 1))
     if kind == "env":
         return _line(f"the variable {name!r}", os.environ.get(name, ""))
     if kind == "file":
         try:
             with Path(name).expanduser().open(encoding="utf-8") as file:
-                return _line(f"the file {name!r}", file.read(courier.LONGEST_ADDRESS + 1))
+                return _line(f"the file {name!r}", file.read(LONGEST_ADDRESS + 1))
         except (OSError, RuntimeError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "there is no such text"
             raise click.BadParameter(f"the file {name!r} cannot be read: {reason}.") from None
@@ -83,7 +86,7 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
 
 def _line(place: str, text: str) -> str:
     lines = text.split()
-    if len(lines) != 1 or len(text) > courier.LONGEST_ADDRESS:
+    if len(lines) != 1 or len(text) > LONGEST_ADDRESS:
         raise click.BadParameter(
             f"{place} holds no address, or more than one; it is one line such as "
             "mailto://user:password@example.org"
@@ -91,15 +94,19 @@ def _line(place: str, text: str) -> str:
     return lines[0]
 
 
+def _channel_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for each channel."""
+    for name, channel in reversed(CHANNELS.items()):
+        callback = _address if channel.is_address else None
+        command = click.option(
+            f"--{name}", metavar=channel.metavar, callback=callback, help=channel.help
+        )(command)
+    return command
+
+
 @click.command()
 @click.argument("name")
-@click.option(
-    "--webhook", metavar="URL", callback=_address, help="POST it to this address, signed."
-)
-@click.option("--command", metavar="CMD", help="Start this shell command, with it on stdin.")
-@click.option(
-    "--apprise", metavar="URL", callback=_address, help="Mail or chat: an address of Apprise."
-)
+@_channel_options
 @click.option(
     "--on",
     "kinds",
@@ -165,9 +172,6 @@ def _line(place: str, text: str) -> str:
 def add(
     ctx: CommandContext,
     name: str,
-    webhook: str | None,
-    command: str | None,
-    apprise: str | None,
     kinds: Sequence[str] | None,
     datasets: Sequence[str],
     threshold: int,
@@ -177,6 +181,7 @@ def add(
     columns: tuple[str, ...],
     ignore: tuple[str, ...],
     digest: str | None,
+    **targets: str | None,
 ) -> None:
     """Add a notice: whom to tell, and of what.
 
@@ -193,7 +198,7 @@ def add(
     An address with a password is better not written here, where other users of this machine
     can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
     """
-    channel, target = _channel({"webhook": webhook, "command": command, "apprise": apprise})
+    channel, target = _channel(targets)
     wanted = ChangeFilter(when, only_kinds, columns, ignore)
     narrowed = None if wanted == ChangeFilter() else wanted
     told = kinds or usual_kinds(silent_for)
@@ -203,17 +208,17 @@ def add(
     _add(ctx, wish, datasets)
 
 
-def _channel(channels: Mapping[str, str | None]) -> tuple[str, str]:
+def _channel(targets: Mapping[str, str | None]) -> tuple[str, str]:
     """The channel that was given, and its target. Raises UsageError for none or several."""
-    given = [(channel, target) for channel, target in channels.items() if target is not None]
+    given = [(channel, target) for channel, target in targets.items() if target is not None]
     if len(given) != 1:
-        *options, last = [f"--{channel}" for channel in channels]
+        *options, last = [f"--{channel}" for channel in CHANNELS]
         raise click.UsageError(f"Give one of {', '.join(options)} and {last}.")
     return given[0]
 
 
 def _add(ctx: CommandContext, wish: Subscription, names: Sequence[str]) -> None:
-    """Add a notice of the datasets of these names, and print the secret of a webhook."""
+    """Add a notice of the datasets of these names, and print its secret if it has one."""
     try:
         notice, idle = _added(ctx, wish, names)
     except Invalid as error:

@@ -20,10 +20,14 @@ from livedata.model.ids import DatasetId, Micros, NoticeId
 from livedata.model.row import REVISION_KINDS, RevisionKind
 from livedata.pages.settings import COMMON, OTHER
 from livedata.rules.declaration.notices import (
+    CHANNELS,
     KINDS,
     MOST_RUNS,
     ChangeFilter,
+    Channel,
     Clash,
+    Offer,
+    channel_of,
     clashes,
     format_span,
     parse_span,
@@ -57,6 +61,12 @@ _CLASHES: Final[Mapping[Clash, tuple[str, str]]] = {
 }
 MAIL: Final = "mail"
 """What the form calls an address of Apprise that it makes of the parts of a mailbox."""
+OFFERS: Final[Mapping[str, tuple[Channel, Offer]]] = {
+    name: (channel, offer)
+    for channel in CHANNELS.values()
+    for name, offer in channel.offers.items()
+}
+"""What the form offers to tell by, by what it calls each."""
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?")
 _ENCRYPTED_FROM_THE_START: Final = ":465"
 _OF_COLUMN: Final = "column-"
@@ -162,7 +172,7 @@ class NoticeForm(Struct, frozen=True):
             ignore=_chosen_columns(given, "ignore"),
             common=given.get("common", OTHER if text["digest"] else ""),
             digest=text["digest"],
-            channel=given.get("channel", "webhook"),
+            channel=given.get("channel", next(iter(OFFERS))),
         )
 
     @classmethod
@@ -242,7 +252,7 @@ class NoticeForm(Struct, frozen=True):
             wrong.append(whole("digest", "Choose one of these."))
         wanted, digest = self._filter(), self._digest()
         return Subscription(
-            *(self.name, "apprise" if self.channel == MAIL else self.channel, target),
+            *(self.name, self._channel, target),
             *(self._kinds, chosen or None, threshold or 1),
             *(None if isinstance(silent, Detail) else silent, wanted, digest),
         ), wrong
@@ -252,6 +262,11 @@ class NoticeForm(Struct, frozen=True):
         # What cannot be read as a time is said once, and not taken for none.
         span = Micros(0) if isinstance(silent, Detail) else silent
         return clashes(self._kinds, span, self._filter(), self._digest())
+
+    @property
+    def _channel(self) -> str:
+        """The name of the channel by which it is told."""
+        return OFFERS[self.channel][0].name if self.channel in OFFERS else self.channel
 
     @property
     def _kinds(self) -> list[str]:
@@ -340,12 +355,15 @@ def shown_notices(notices: Sequence[Notice], listing: Listing) -> list[dict[str,
 
 
 def _shown(notice: Notice, listing: Listing) -> dict[str, object]:
-    """A notice as JSON has it, and how its messages fare."""
+    """A notice as JSON has it, how its messages fare, and what is to be known of its channel."""
     state = listing.states.get(notice.id, NoticeState())
     # Of what a person has turned off nothing is wrong any more.
     is_told = notice.ended_at is None or state.is_unwanted
+    channel, said = channel_of(notice.channel), as_json(notice, listing.datasets)
     return {
-        **as_json(notice, listing.datasets),
+        **said,
+        "by": channel,
+        "word": channel.word(str(said["target"])),
         "id": ids.format_uuid(notice.id),
         "waiting": state.waiting,
         "sentAt": ids.format_optional_timestamp(state.sent_at),

@@ -31,6 +31,7 @@ from livedata.pages.notice_form import (
     BECAME,
     MAIL,
     OF_COLUMNS,
+    OFFERS,
     OPERATORS,
     NoticeForm,
     find_notice,
@@ -43,6 +44,7 @@ from livedata.pages.settings import COMMON
 from livedata.pages.trials import tried_lately
 from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
+from livedata.rules.declaration.notices import CHANNELS, channel_of
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.cloud_events import trial_event
@@ -53,12 +55,6 @@ from livedata.worker.delivery import courier
 
 LAST: Final = 50
 """So many messages of a notice are listed."""
-CHANNELS: Final = {
-    "webhook": ("Webhook", "a signed POST to an address of yours"),
-    MAIL: ("Mail", "by a server that sends for you"),
-    "apprise": ("Chat or another service", "an address of Apprise, such as slack://TOKENS"),
-}
-"""What is added here; a command is added at a shell alone, since it runs on the server."""
 MEANT: Final = {
     "changes": ("Changes", "rows are new, changed, gone or back after a Run"),
     "failing": ("Failing Runs", "not accepted, or one that is held"),
@@ -75,7 +71,8 @@ _CHOICES: Final[dict[str, Any]] = {
     "common": COMMON,
     "operators": OPERATORS,
     "of_columns": OF_COLUMNS,
-    "channels": CHANNELS,
+    "offers": OFFERS,
+    "of_shell": [channel for channel in CHANNELS.values() if channel.shell_only],
     "became": BECAME,
 }
 """What the form of a notice offers."""
@@ -87,7 +84,7 @@ SAID: Final = {
     "paused": "The notice is off: it tells nothing until you resume it.",
 }
 """What is told of what was done."""
-_FIELDS: Final = {"webhook": "target", "apprise": "target"}
+_FIELDS: Final = dict.fromkeys(CHANNELS, "target")
 _NOT_YET: Final = frozenset({"name", "target", "channel", "mail_to", "mail_server"})
 """What need not be right of a form whose changes are only tried."""
 SECRET: Final = ("target", "mail_password")
@@ -95,10 +92,13 @@ SECRET: Final = ("target", "mail_password")
 _NEVER_REPEATED: Final = (
     "The address is not repeated here, since it may hold a password: type it again."
 )
-_OF_OPERATOR: Final = (
-    f"Apprise reaches any address, private ones too: only the owner {OPERATOR}, who operates this "
-    "server, adds one here. Whoever operates it adds yours at a shell, by livedata notice add."
-)
+_OF_OPERATOR: Final = {
+    channel.name: f"{channel.operator_only}: only the owner {OPERATOR}, who operates this server, "
+    "adds one here. Whoever operates it adds yours at a shell, by livedata notice add."
+    for channel in CHANNELS.values()
+    if channel.operator_only
+}
+"""Why another owner does not add a notice of these channels here."""
 
 
 @at_one_moment
@@ -136,8 +136,7 @@ def show(
         known_columns=known_columns(form, listing.datasets),
         **_CHOICES,
         zone=zone,
-        by_apprise=owner == OPERATOR,
-        not_yours=_OF_OPERATOR,
+        not_yours={} if owner == OPERATOR else _OF_OPERATOR,
         request_id=sessions.make_token(),
         about=Subject(owner),
         **(tried_lately(wish, zone) if wish else {}),
@@ -203,11 +202,11 @@ def _refusals(wish: Subscription) -> list[Detail]:
     wrong = _gone(wish, subscriptions.dataset_names(context().store, g.caller.owner))
     try:
         # A form of ours offers no command: it would run as the user of the server.
-        if wish.channel not in CHANNELS:
+        if not channel_of(wish.channel).offers:
             raise Invalid("", (whole("channel", "Choose one of these."),))
         # Nothing judges which addresses Apprise dials: it may be any of the network that it is in.
-        if wish.channel == "apprise" and g.caller.owner != OPERATOR:
-            raise Invalid("", (whole("channel", _OF_OPERATOR),))
+        if wish.channel in _OF_OPERATOR and g.caller.owner != OPERATOR:
+            raise Invalid("", (whole("channel", _OF_OPERATOR[wish.channel]),))
         courier.check(wish.channel, wish.target, _targets())
     except Invalid as error:
         wrong += error.details
@@ -379,9 +378,8 @@ def send_again(notice: str) -> Response:
 def test(notice: str) -> Response:
     """Deliver a message now that says it is a test."""
     kept = find_notice(context().store, notice)
-    if kept.channel == "command":
-        refusal = "A command is tested at a shell, since it runs on the server."
-        return show_one(notice, NoticeAnswer(refusal=refusal), 409)
+    if shell_only := channel_of(kept.channel).shell_only:
+        return show_one(notice, NoticeAnswer(refusal=f"{shell_only.tested}."), 409)
     # Who clicks twice sends one message twice, as after a crash: receivers know it by its id.
     made = sessions.secret_of(g.visit, request_id_of(request.form), notice)
     event = trial_event(kept, context().public_url, ids.format_uuid(made[: ids.ID_LENGTH]))

@@ -1,4 +1,4 @@
-"""What a notice may say: of which kinds it tells, and after how long a silence."""
+"""What a notice may say: of which kinds it tells, after how long a silence, and by what channel."""
 
 from __future__ import annotations
 
@@ -21,10 +21,117 @@ MOST: Final = 100
 """How many notices an owner has at most."""
 MOST_RUNS: Final = 1000
 """The most Runs in a row that must fail before that is told."""
+LONGEST_ADDRESS: Final = 8_000
+"""The characters of an address at most."""
 
 _UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _LONGEST: Final = 3650 * 86_400
+
+
+class Offer(Struct, frozen=True):
+    """What a page calls a channel that may be added there, and what it says of it."""
+
+    named: str
+    meaning: str
+
+
+class ShellOnly(Struct, frozen=True):
+    """Why a channel is added and tested at a shell alone, where people have the server's rights.
+
+    `named` begins a sentence that goes on with what it `gets`; `example` is a target.
+    """
+
+    named: str
+    gets: str
+    reason: str
+    example: str
+
+    @property
+    def tested(self) -> str:
+        """Why a page does not test it."""
+        return f"{self.named} is tested at a shell, since {self.reason}"
+
+
+class Channel(Struct, frozen=True):
+    """By what a notice tells: all that a door has to know of it.
+
+    Its name is that of its option too, of which `metavar` and `help` are. `delivers` is the module
+    that delivers to a target, as `livedata.worker.delivery.courier.Deliverer` describes it.
+    """
+
+    name: str
+    metavar: str = ""
+    help: str = ""
+    delivers: str = ""
+    is_address: bool = True
+    """Whether a target is an address, of which only the beginning is shown, or words."""
+    shows_host: bool = False
+    """Whether the host of an address is no secret."""
+    has_secret: bool = False
+    """Whether each notice gets a secret, by which its receiver knows that a message is ours."""
+    offers: Mapping[str, Offer] = {}
+    """How pages let it be added, by what their form calls each."""
+    shell_only: ShellOnly | None = None
+    """Why pages do not."""
+    operator_only: str = ""
+    """Why a page adds it for the operator alone, if it does."""
+    words: Mapping[str, str] = {}
+    """What one is called by how its target begins, if not as the channel."""
+
+    def word(self, target: str) -> str:
+        """What a notice of this target is called: the kind of whom it tells."""
+        words = (word for begins, word in self.words.items() if target.startswith(begins))
+        return next(words, self.name)
+
+
+CHANNELS: Final = {
+    channel.name: channel
+    for channel in (
+        Channel(
+            "webhook",
+            "URL",
+            "POST it to this address, signed.",
+            "livedata.worker.delivery.webhook",
+            shows_host=True,
+            has_secret=True,
+            offers={"webhook": Offer("Webhook", "a signed POST to an address of yours")},
+        ),
+        Channel(
+            "command",
+            "CMD",
+            "Start this shell command, with it on stdin.",
+            "livedata.worker.delivery.command",
+            is_address=False,
+            shell_only=ShellOnly(
+                named="A command",
+                gets="the message on stdin",
+                reason="it runs on the server",
+                example="cat >> log",
+            ),
+        ),
+        Channel(
+            "apprise",
+            "URL",
+            "Mail or chat: an address of Apprise.",
+            "livedata.worker.delivery.apprise_message",
+            offers={
+                "mail": Offer("Mail", "by a server that sends for you"),
+                "apprise": Offer(
+                    "Chat or another service", "an address of Apprise, such as slack://TOKENS"
+                ),
+            },
+            operator_only="Apprise reaches any address, private ones too",
+            words={"mailto": "mail", "": "chat"},
+        ),
+    )
+}
+"""By what a notice may tell, in the order in which it is offered."""
+
+
+def channel_of(name: str) -> Channel:
+    """The channel of a notice; of one that only a newer version knows, what holds of any."""
+    return CHANNELS.get(name) or Channel(name)
 
 
 class ChangeFilter(Struct, frozen=True):

@@ -27,7 +27,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import MessageId, Micros, NoticeId, OwnerName
 from livedata.rules.declaration.cron import schedule_problem
-from livedata.rules.declaration.notices import MOST, ChangeFilter, format_span
+from livedata.rules.declaration.notices import MOST, ChangeFilter, channel_of, format_span
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
@@ -50,7 +50,7 @@ def add(
     secret: bytes | None = None,
     first_credits: int = 0,
 ) -> Notice:
-    """Add a notice; a webhook gets a secret, which nobody is shown again.
+    """Add a notice; one with a secret, as a webhook has, shows it nobody again.
 
     It is made of the 32 bytes of `secret` if these are given. Its digest fires in `zone`. A new
     owner starts with `first_credits`. Raises Invalid for a name that cannot be printed, for a
@@ -326,7 +326,7 @@ def _notice(
     owner: OwnerName, subscription: Subscription, now: Micros, zone: str, given: bytes | None
 ) -> Notice:
     secret, digest = None, subscription.digest
-    if subscription.channel == "webhook":
+    if channel_of(subscription.channel).has_secret:
         secret = _written(given or secrets.token_bytes(_SECRET_BYTES))
     return Notice(
         **asdict(subscription),
@@ -366,8 +366,9 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
 
 def shown_target(notice: Notice) -> str:
     """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
+    channel = channel_of(notice.channel)
     # First, since a command need not be what an address may be, such as one that begins with //[.
-    if notice.channel == "command":
+    if not channel.is_address:
         return masked(notice.target)
     try:
         parts = urlsplit(notice.target)
@@ -376,9 +377,8 @@ def shown_target(notice: Notice) -> str:
     if not parts.scheme:
         return masked(notice.target)
     # Chat services put the key into the path of a webhook, others put it anywhere.
-    is_webhook = notice.channel == "webhook"
-    place = parts.netloc if is_webhook else ""
-    rest = "…" if not is_webhook or parts.path.strip("/") or parts.query else ""
+    place = parts.netloc if channel.shows_host else ""
+    rest = "…" if not channel.shows_host or parts.path.strip("/") or parts.query else ""
     return f"{parts.scheme}://{place}{'/' if place and rest else ''}{rest}"
 
 

@@ -1,1 +1,1 @@
-"""Delivers what notices tell: a module for each channel, and the courier that chooses one."""
+"""Delivers what notices tell: a module for each channel, and the courier that asks the one."""

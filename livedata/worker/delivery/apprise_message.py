@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
+from threading import Event
 from typing import Any
 
 from livedata.messages.request import invalid
 from livedata.model.errors import Detail, LivedataError
 from livedata.model.problem import Problem, Remedy
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices.cloud_events import CloudEvent
+from livedata.store.notices import Notice
 from livedata.worker.delivery.time_limit import NotInTime, within
 
 _MAIL = frozenset(
@@ -32,8 +35,10 @@ SECONDS = 30
 """How long a message may take."""
 
 
-def check(url: str) -> None:
+def check(url: str, _targets: TargetPolicy) -> None:
     """Raise LivedataError if Apprise is missing, Invalid if it does not know such an address."""
+    if not url.isprintable():
+        raise invalid([Detail("apprise", "must not contain line ends or control characters")])
     servers = _apprise().Apprise()
     # The address is not repeated: it may hold a password.
     if not servers.add(url):
@@ -43,10 +48,12 @@ def check(url: str) -> None:
         raise invalid([Detail("apprise", _NOBODY)])
 
 
-def send(url: str, event: CloudEvent) -> Problem | None:
+def send(
+    notice: Notice, event: CloudEvent, _targets: TargetPolicy, _stopping: Event
+) -> Problem | None:
     """Deliver an event; why that failed, or None."""
     try:
-        taken = within(SECONDS, lambda: _sent(url, event))
+        taken = within(SECONDS, lambda: _sent(notice.target, event))
     except NotInTime:
         return Problem("notice.no_answer", {"seconds": SECONDS})
     except LivedataError:

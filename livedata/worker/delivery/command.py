@@ -14,7 +14,9 @@ from typing import IO
 
 from livedata.messages.deliveries import masked_saying
 from livedata.model.problem import Problem
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices.cloud_events import CloudEvent
+from livedata.store.notices import Notice
 
 SECONDS = 30
 """How long a command may take."""
@@ -25,6 +27,17 @@ TAIL = 4096
 SHELL = "/bin/sh"
 SETTINGS = frozenset(("LIVEDATA_HOME", "LIVEDATA_PUBLIC_URL", "LIVEDATA_TIMEZONE"))
 """Of the settings a command gets these: others hold the keys of models, searches and proxies."""
+
+
+def check(_target: str, _targets: TargetPolicy) -> None:
+    """Refuse nothing: what a shell makes of a command is known when it runs."""
+
+
+def send(
+    notice: Notice, event: CloudEvent, _targets: TargetPolicy, stopping: Event
+) -> Problem | None:
+    """Run the command of a notice for an event; why that failed, or None if it ended with 0."""
+    return run(notice.target, event, stopping)
 
 
 def run(

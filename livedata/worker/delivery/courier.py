@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import logging
 import time
+from importlib import import_module
 from threading import Event, Lock, Thread
+from typing import Protocol, cast
 
 from livedata.config import Settings
 from livedata.messages.render import sentence
-from livedata.messages.request import invalid, predicate
+from livedata.messages.request import invalid
 from livedata.model.errors import Damaged, Detail, LivedataError
 from livedata.model.problem import Problem
-from livedata.rules.network.targets import TargetPolicy, url_problem
+from livedata.rules.declaration.notices import LONGEST_ADDRESS, channel_of
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice
-from livedata.worker.delivery import apprise_message, command, webhook
 
 AT_ONCE = 4
 """How many streams are delivered at the same time: a receiver that hangs holds up one place."""
 SOON = 5.0
 """The seconds in which a command that has caused messages begins to deliver them."""
 
-LONGEST_ADDRESS = 8_000
-"""The characters of an address at most."""
-
 log = logging.getLogger("livedata.notices")
+
+
+class Deliverer(Protocol):
+    """What the module of a channel has."""
+
+    def send(
+        self, notice: Notice, event: CloudEvent, targets: TargetPolicy, stopping: Event, /
+    ) -> Problem | None:
+        """Deliver an event; why that failed, or None if it was taken.
+
+        It ends after some seconds whatever the receiver does, or soon after `stopping` is set.
+        """
+
+    def check(self, target: str, targets: TargetPolicy, /) -> None:
+        """Raise Invalid, with a detail of the channel, for a target that cannot be."""
 
 
 class Courier:
@@ -155,16 +169,7 @@ def send(
 ) -> Problem | None:
     """Deliver an event; why that failed, or None if it was taken."""
     try:
-        match notice.channel:
-            case "webhook":
-                assert notice.secret is not None
-                return webhook.post(notice.target, notice.secret, event, targets)
-            case "command":
-                return command.run(notice.target, event, stopping)
-            case "apprise":
-                return apprise_message.send(notice.target, event)
-            case unknown:
-                raise ValueError(unknown)
+        return _deliverer(notice.channel).send(notice, event, targets, stopping)
     except Exception as error:  # noqa: BLE001  (a message that fails is tried again)
         # Only its kind is told: its words may hold the address, and that a password.
         log.error("notice %s: %s", notice.name, type(error).__name__)  # noqa: TRY400
@@ -179,16 +184,11 @@ def check(channel: str, target: str, targets: TargetPolicy) -> None:
     """
     if not target.strip():
         raise invalid([Detail(channel, "is empty")])
-    if channel == "command":
-        return
-    if len(target) > LONGEST_ADDRESS:
+    if channel_of(channel).is_address and len(target) > LONGEST_ADDRESS:
         raise invalid([Detail(channel, f"must be at most {LONGEST_ADDRESS:,} characters")])
-    if channel == "apprise":
-        if not target.isprintable():
-            raise invalid([Detail(channel, "must not contain line ends or control characters")])
-        apprise_message.check(target)
-    if channel == "webhook":
-        problem = url_problem(target, targets)
-        if problem is not None:
-            said = predicate(problem).replace("which is not read", "which gets no webhook")
-            raise invalid([Detail(channel, said, problem.remedies)])
+    _deliverer(channel).check(target, targets)
+
+
+def _deliverer(channel: str) -> Deliverer:
+    """The module of a channel, which is imported only where one delivers or is judged."""
+    return cast("Deliverer", import_module(channel_of(channel).delivers))

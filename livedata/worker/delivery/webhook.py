@@ -13,13 +13,17 @@ import time
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from threading import Event
 from urllib.parse import quote, urlsplit
 
 from livedata.config import USER_AGENT
+from livedata.messages.request import invalid, predicate
+from livedata.model.errors import Detail
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.network.targets import TargetPolicy, split_place
+from livedata.rules.network.targets import TargetPolicy, split_place, url_problem
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.subscriptions import PREFIX
+from livedata.store.notices import Notice
 from livedata.worker.delivery.time_limit import NotInTime, within
 
 SECONDS: float = 5
@@ -28,6 +32,22 @@ MEDIA_TYPE = "application/cloudevents+json"
 GONE = 410
 _AS_IS = "%/?:@!$&'()*+,;=~"
 """The characters of a path and a query that are sent as they are written."""
+
+
+def check(target: str, targets: TargetPolicy) -> None:
+    """Raise Invalid for an address that may get no webhook."""
+    problem = url_problem(target, targets)
+    if problem is not None:
+        said = predicate(problem).replace("which is not read", "which gets no webhook")
+        raise invalid([Detail("webhook", said, problem.remedies)])
+
+
+def send(
+    notice: Notice, event: CloudEvent, targets: TargetPolicy, _stopping: Event
+) -> Problem | None:
+    """Deliver an event with the secret of a notice; why that failed, or None if it was taken."""
+    assert notice.secret is not None
+    return post(notice.target, notice.secret, event, targets)
 
 
 def post(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> Problem | None:
