@@ -163,6 +163,7 @@ def test_the_address_of_the_request_is_a_uri() -> None:
         ("identity", areas.reconciliation, "identity_failed"),
         ("minimum-items", areas.cells, "too_few_items"),
         ("present:price-id", areas.cells, "required_field_empty"),
+        ("a-check-of-tomorrow", areas.cells, "a_check_of_tomorrow_failed"),
     ],
 )
 def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code: str) -> None:

@@ -5,7 +5,7 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from livedata.messages.findings import finding_sentence
@@ -22,7 +22,7 @@ from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedR
 from livedata.model.problem import Param
 from livedata.model.run import REFUSALS, split_check_id
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.areas import finding
+from livedata.rules.diagnosis.areas import finding, told
 from livedata.rules.diagnosis.selectors.ending import (
     completion,
     nothing_recorded,
@@ -54,6 +54,14 @@ _ODD_SOURCES: Final = frozenset(
         "finding.several_next_links",
     }
 )
+_CHECKS: Final[Mapping[str, tuple[str, str]]] = {
+    "coverage": ("sources", "finding.coverage_incomplete"),
+    "identity": ("reconciliation", "finding.identity_failed"),
+    "extraction": ("cells", "finding.extraction_failed"),
+    "minimum-items": ("cells", "finding.too_few_items"),
+    "present": ("cells", "finding.required_field_empty"),
+}
+"""Kind of a Check -> the area of its finding, and what that is called if not as the Check."""
 
 
 def request(recorded: RecordedRun) -> RequestArea:
@@ -80,7 +88,7 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     findings = [] if failure is None else list(_failure(recorded))
     # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
     if failure is None and rule_of(recorded) not in LIMITS:
-        findings += _check(recorded, "coverage", "finding.coverage_incomplete")
+        findings += _failed_checks(recorded, "sources")
     findings += odd(recorded, _ODD_SOURCES)
     unknowns = [] if failure is None else [page_unread(failure)]
     # Older versions did not record `complete`, but accepted nothing that was not.
@@ -116,9 +124,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
             ]
         },
         "findings": [
-            *_check(recorded, "extraction", "finding.extraction_failed"),
-            *_check(recorded, "minimum-items", "finding.too_few_items"),
-            *_check(recorded, "present", "finding.required_field_empty"),
+            *_failed_checks(recorded, "cells"),
             *_field_findings(recorded),
             *odd(recorded, _ODD_CELLS),
         ],
@@ -141,8 +147,7 @@ def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
         return {"observations": {}, "findings": [], "unknowns": [unknown]}
     labels = recorded.labels
     fields = [labels[field["id"]] for field in facts["fields"]]
-    findings = _check(recorded, "identity", "finding.identity_failed")
-    findings += _repeated(recorded)
+    findings = [*_failed_checks(recorded, "reconciliation"), *_repeated(recorded)]
     return {
         "observations": {
             "rejected": facts["rejected"],
@@ -204,13 +209,13 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
     yield finding(code, message=recorded.run["error"] or failure.get("message", ""))
 
 
-def _check(recorded: RecordedRun, kind: str, code: str) -> list[Finding]:
-    """The findings of the failed Checks of a kind; of "present" there is one per field."""
-    return [
-        finding(code, message=check.get("message", ""))
-        for check in recorded.run["checks"]
-        if not check["passed"] and split_check_id(check["checkId"])[0] == kind
-    ]
+def _failed_checks(recorded: RecordedRun, area: str) -> Iterator[Finding]:
+    """The findings of the Checks that failed, in their words, as far as they belong to an area."""
+    for check in recorded.run["checks"]:
+        kind, _ = split_check_id(check["checkId"])
+        belongs, code = _CHECKS.get(kind, ("cells", f"{kind.replace('-', '_')}_failed"))
+        if not check["passed"] and belongs == area:
+            yield told(code, check.get("message", ""))
 
 
 def _repeated(recorded: RecordedRun) -> list[Finding]:
