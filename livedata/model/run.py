@@ -94,10 +94,14 @@ class CheckResult(TypedDict):
 
 
 class Check(Struct, frozen=True):
-    """One Check as it was judged: it passed if it found no problem."""
+    """One Check as it was judged: it passed if it found no problem.
+
+    `of_whole` is true of one that says nothing of the first pages of a list.
+    """
 
     id: str
     problem: Problem | None = None
+    of_whole: bool = False
 
     @property
     def passed(self) -> bool:

@@ -25,8 +25,8 @@ from livedata.rules.declaration.notices import (
     MOST_RUNS,
     ChangeFilter,
     Channel,
+    ChannelOffer,
     Clash,
-    Offer,
     channel_of,
     clashes,
     format_span,
@@ -61,7 +61,7 @@ _CLASHES: Final[Mapping[Clash, tuple[str, str]]] = {
 }
 MAIL: Final = "mail"
 """What the form calls an address of Apprise that it makes of the parts of a mailbox."""
-OFFERS: Final[Mapping[str, tuple[Channel, Offer]]] = {
+OFFERS: Final[Mapping[str, tuple[Channel, ChannelOffer]]] = {
     name: (channel, offer)
     for channel in CHANNELS.values()
     for name, offer in channel.offers.items()

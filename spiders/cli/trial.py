@@ -24,9 +24,6 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.saved.rows import SavedRows
 
-_OF_THE_WHOLE = {"coverage", "minimum-items"}
-"""What cannot be judged on the first pages of a list."""
-
 
 class Trial(Struct, frozen=True):
     """What a trial found; `cut` says that more pages follow than it was to read.
@@ -111,7 +108,7 @@ async def try_out(engine: CrawlEngine, job: CrawlJob, pages: int) -> Trial:
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the
     # source. What counts is how the Checks of the pages that were read ended.
     if cut:
-        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        checks = [check for check in verdict.checks if not check.of_whole]
         outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)
     alone = Comparison(recipe, summarize_harvest(harvest, recipe), {}, 0, Changes([], []))

@@ -14,7 +14,7 @@ import pytest
 from livedata.hints import install_command
 from livedata.model import ids
 from livedata.model.ids import OwnerName
-from livedata.rules.declaration.notices import ChangeFilter
+from livedata.rules.declaration.notices import CHANNELS, ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store import notices
 from livedata.store.database.store import Store
@@ -29,6 +29,7 @@ from tests.services.table import A, Table
 __all__ = ["set_clock", "step"]
 # Apprise imports a module of Python that is deprecated.
 pytestmark = [pytest.mark.one_database, pytest.mark.filterwarnings("ignore:.*imghdr")]
+OURS = Path(__file__).parents[2] / "livedata"
 HOOK = ("--webhook", "https://hooks.example/x")
 MAIL = "mailto://ada:s3cret@mail.example"
 
@@ -102,6 +103,13 @@ def test_each_channel_that_can_be_named_tries_to_deliver(livedata: Shell, store:
         said = livedata.error("notice", "test", channel)
         assert said.startswith("Not delivered: ")
         assert "nobody foresaw" not in said
+
+
+def test_no_door_asks_for_a_channel_by_its_name() -> None:
+    asks = re.compile(rf"""channel\S* (?:[!=]=|(?:not )?in) [({{["']+(?:{"|".join(CHANNELS)})""")
+    files = [each for kind in ("py", "html") for each in OURS.rglob(f"*.{kind}")]
+    assert len(files) > 500
+    assert [str(each) for each in files if asks.search(each.read_text())] == []
 
 
 def test_a_list_shows_no_more_of_a_channel_than_is_known_to_be_no_secret(

@@ -47,11 +47,12 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
     if ending.rule == "page_failed" and not harvest.pages and not harvest.attempts:
         return Verdict("failed", [], "page_failed", ending.problem)  # nothing was asked for
     rows = list(distinct(harvest).values())
+    cut_off = None if ending.rule == "natural_end" else _at_the_end(harvest)
     checks = [
-        Check("coverage", None if ending.rule == "natural_end" else _at_the_end(harvest)),
+        Check("coverage", cut_off, of_whole=True),
         Check("identity", _identity(harvest, recipe)),
         Check("extraction", _extraction(harvest, recipe)),
-        Check("minimum-items", _minimum_items(harvest, recipe, len(rows))),
+        Check("minimum-items", _minimum_items(harvest, recipe, len(rows)), of_whole=True),
         *_present(harvest, recipe, rows),
     ]
     failed = [check for check in checks if not check.passed]

@@ -29,7 +29,7 @@ _SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _LONGEST: Final = 3650 * 86_400
 
 
-class Offer(Struct, frozen=True):
+class ChannelOffer(Struct, frozen=True):
     """What a page calls a channel that may be added there, and what it says of it."""
 
     named: str
@@ -70,7 +70,7 @@ class Channel(Struct, frozen=True):
     """Whether the host of an address is no secret."""
     has_secret: bool = False
     """Whether each notice gets a secret, by which its receiver knows that a message is ours."""
-    offers: Mapping[str, Offer] = {}
+    offers: Mapping[str, ChannelOffer] = {}
     """How pages let it be added, by what their form calls each."""
     shell_only: ShellOnly | None = None
     """Why pages do not."""
@@ -95,7 +95,7 @@ CHANNELS: Final = {
             "livedata.worker.delivery.webhook",
             shows_host=True,
             has_secret=True,
-            offers={"webhook": Offer("Webhook", "a signed POST to an address of yours")},
+            offers={"webhook": ChannelOffer("Webhook", "a signed POST to an address of yours")},
         ),
         Channel(
             "command",
@@ -116,8 +116,8 @@ CHANNELS: Final = {
             "Mail or chat: an address of Apprise.",
             "livedata.worker.delivery.apprise_message",
             offers={
-                "mail": Offer("Mail", "by a server that sends for you"),
-                "apprise": Offer(
+                "mail": ChannelOffer("Mail", "by a server that sends for you"),
+                "apprise": ChannelOffer(
                     "Chat or another service", "an address of Apprise, such as slack://TOKENS"
                 ),
             },
