@@ -11,22 +11,26 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from flask import Blueprint, Response, current_app, g, request
-from msgspec import Struct
 from werkzeug.wsgi import wrap_file
 
 from livedata.api.auth import meet
 from livedata.api.endpoints import AppContext
 from livedata.api.queries import Parameter, integer, names, read_query, switch, text, texts
 from livedata.api.responses import entity_tag, failing_inside, is_known, log_failure, not_modified
-from livedata.formats.parquet_writer import write_parquet
-from livedata.formats.table_layout import TableLayout, no_formulas
-from livedata.formats.text_lines import csv_text, json_lines, json_table
-from livedata.formats.xlsx_writer import write_xlsx
+from livedata.formats.forms import (
+    CHANGE_FORMS,
+    ROW_FORMS,
+    TableForm,
+    TextTable,
+    text_pieces,
+    write_file,
+)
+from livedata.formats.table_layout import no_formulas
 from livedata.model.errors import BadRequest, Detail, Invalid, NotFound
-from livedata.model.row import Row, Scalar
+from livedata.model.row import Scalar
 from livedata.rules.conditions.clauses import LONGEST_CLAUSE
 from livedata.services import shares
 from livedata.services.moments import LONGEST_WHEN
@@ -48,6 +52,9 @@ Question: TypeAlias = Mapping[str, Any]
 Kind = TypeVar("Kind", bound=Served)
 Opened = TypeVar("Opened")
 _LINE_END: Final = "\r\n"  # RFC 4180
+FORMS: Final[Sequence[str]] = (*ROW_FORMS, *CHANGE_FORMS)
+MEDIA_TYPES: Final = tuple(dict.fromkeys(form.media_type for form in ROW_FORMS.values()))
+"""The media types of all forms, that of JSON first."""
 _ABOUT_MOMENT: Final = "a moment with its zone, a day, a sequence, or the id of a Run"
 _OF_ROWS: Final = (
     text("at", f"The table as it was then: {_ABOUT_MOMENT}.", LONGEST_WHEN),
@@ -67,14 +74,6 @@ PARAMETERS: Final[Sequence[Parameter]] = (
 """What may be asked of a table at its address."""
 WHEN: Final = texts("when", "Only changes that meet this, such as price falls.", LONGEST_CLAUSE)
 """Which changes are asked for; taken with a key alone."""
-
-
-class TableForm(Struct, Generic[Kind], frozen=True):
-    """A form of a table; `tells_state` says that the state of the table is in the body."""
-
-    media_type: str
-    write: Callable[[Kind, Question], Response]
-    tells_state: bool = False
 
 
 def answer(
@@ -115,16 +114,16 @@ def _answered(reader: Reader, scope: Scope, form: str, asked: Question, zone: st
     if form in ROW_FORMS:
         table = serve_table(reader, scope, query, asked["at"], zone)
         _refuse(asked, (*_OF_CHANGES, WHEN), "is for the forms of changes, such as .changes.csv")
-        return _response(table, ROW_FORMS[form], asked)
+        return rows_answer(table, ROW_FORMS[form], asked)
     after, since = asked["after"], asked["since"]
     changes = serve_changes(reader, scope, query, after, since, zone)
     _refuse(asked, _OF_ROWS, "is for the forms of rows, such as .csv")
-    return _response(changes, CHANGE_FORMS[form], asked)
+    return _response(changes, CHANGE_FORMS[form], asked, _changes)
 
 
-def rows_file(table: ServedTable, form: str, asked: Question) -> Response:
+def rows_answer(table: ServedTable, form: TableForm, asked: Question) -> Response:
     """The rows of a table in a form of `ROW_FORMS`."""
-    return _response(table, ROW_FORMS[form], asked)
+    return _response(table, form, asked, _rows)
 
 
 def _refuse(asked: Question, parameters: Sequence[Parameter], why: str) -> None:
@@ -134,7 +133,12 @@ def _refuse(asked: Question, parameters: Sequence[Parameter], why: str) -> None:
             raise BadRequest(f"{parameter.name} {why}.", (Detail(parameter.name, why),))
 
 
-def _response(served: Kind, form: TableForm[Kind], asked: Question) -> Response:
+def _response(
+    served: Kind,
+    form: TableForm,
+    asked: Question,
+    write: Callable[[Kind, TableForm, Question], Response],
+) -> Response:
     state = served.state
     tag = entity_tag((served.version, *((state,) if form.tells_state else ())))
     if is_known(tag):
@@ -144,7 +148,7 @@ def _response(served: Kind, form: TableForm[Kind], asked: Question) -> Response:
         # How long the body is is not known before it is read.
         response.automatically_set_content_length = False
     else:
-        response = form.write(served, asked)
+        response = write(served, form, asked)
         response.content_type = form.media_type
     response.set_etag(tag)
     keep_private(response)
@@ -173,88 +177,32 @@ def _logged(pieces: Iterable[bytes], store: Store, request_id: str) -> Iterator[
         raise
 
 
-def _csv(table: ServedTable, asked: Question) -> Response:
-    layout = table.view.layout(safe=asked["safe"])
-    return Response(csv_text(layout.names, _values(table, layout, asked), line_end=_LINE_END))
+def _rows(table: ServedTable, form: TableForm, asked: Question) -> Response:
+    layout, rows = table.view.layout(safe=asked["safe"]), table.rows(gone=asked["gone"])
+    if not form.is_text:
+        return _sent(partial(write_file, form, rows, layout, table.about))
+    state = table.state
+    about = {"through": table.through, "state": state.state, "observedAt": state.observed_at}
+    written = TextTable(layout.names, map(layout.values, rows), about, _LINE_END)
+    return Response(text_pieces(form, written))
 
 
-def _json(table: ServedTable, asked: Question) -> Response:
-    layout = table.view.layout(safe=asked["safe"])
-    head = {
-        "columns": layout.names,
-        "through": table.through,
-        "state": table.state.state,
-        "observedAt": table.state.observed_at,
-    }
-    return Response(json_table(head, _values(table, layout, asked)))
+def _sent(write: Callable[[Path], object]) -> Response:
+    """A file, which lives without a name until it is sent."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table"
+        write(path)
+        size = path.stat().st_size
+        file = path.open("rb")
+    response = Response(wrap_file(request.environ, file), direct_passthrough=True)
+    response.content_length = size
+    return response
 
 
-def _json_lines(table: ServedTable, asked: Question) -> Response:
-    layout = table.view.layout(safe=asked["safe"])
-    return Response(json_lines(layout.names, _values(table, layout, asked)))
-
-
-def _values(table: ServedTable, layout: TableLayout, asked: Question) -> Iterator[list[Scalar]]:
-    return map(layout.values, table.rows(gone=asked["gone"]))
-
-
-WriteFile: TypeAlias = "Callable[[Iterable[Row], TableLayout, dict[str, object], Path], int]"
-
-
-def _file(write: WriteFile) -> Callable[[ServedTable, Question], Response]:
-    def written(table: ServedTable, asked: Question) -> Response:
-        layout = table.view.layout(safe=asked["safe"])
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "table"
-            write(table.rows(gone=asked["gone"]), layout, table.about, path)
-            size = path.stat().st_size
-            # It lives without a name until it is sent.
-            file = path.open("rb")
-        response = Response(wrap_file(request.environ, file), direct_passthrough=True)
-        response.content_length = size
-        return response
-
-    return written
-
-
-def _changes_csv(changes: ServedChanges, asked: Question) -> Response:
-    return Response(csv_text(HEADINGS, _lines(changes, asked), line_end=_LINE_END))
-
-
-def _changes_json_lines(changes: ServedChanges, asked: Question) -> Response:
-    return Response(json_lines(HEADINGS, _lines(changes, asked)))
-
-
-def _lines(changes: ServedChanges, asked: Question) -> Iterator[Sequence[Scalar]]:
-    lines = changes.lines()
-    return map(no_formulas, lines) if asked["safe"] else lines
-
-
-_CSV: Final = "text/csv; charset=utf-8"
-_JSON_LINES: Final = "application/x-ndjson"
-ROW_FORMS: Final[Mapping[str, TableForm[ServedTable]]] = {
-    "json": TableForm("application/json", _json, tells_state=True),
-    "csv": TableForm(_CSV, _csv),
-    "jsonl": TableForm(_JSON_LINES, _json_lines),
-    "parquet": TableForm("application/vnd.apache.parquet", _file(write_parquet)),
-    "xlsx": TableForm(
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", _file(write_xlsx)
-    ),
-}
-CHANGE_FORMS: Final[Mapping[str, TableForm[ServedChanges]]] = {
-    "changes.csv": TableForm(_CSV, _changes_csv),
-    "changes.jsonl": TableForm(_JSON_LINES, _changes_json_lines),
-}
-FORMS: Final[Sequence[str]] = (*ROW_FORMS, *CHANGE_FORMS)
-MEDIA_TYPES: Final = tuple(
-    dict.fromkeys(
-        [
-            *(form.media_type for form in ROW_FORMS.values()),
-            *(form.media_type for form in CHANGE_FORMS.values()),
-        ]
-    )
-)
-"""The media types of all forms, that of JSON first."""
+def _changes(changes: ServedChanges, form: TableForm, asked: Question) -> Response:
+    lines: Iterable[Sequence[Scalar]] = changes.lines()
+    rows = map(no_formulas, lines) if asked["safe"] else lines
+    return Response(text_pieces(form, TextTable(HEADINGS, rows, line_end=_LINE_END)))
 
 
 def blueprint() -> Blueprint:

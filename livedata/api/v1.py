@@ -33,6 +33,7 @@ from livedata.api.queries import (
     uuid,
     write_cursor,
 )
+from livedata.formats.forms import DEFAULT_FORM
 from livedata.model.account import Usage
 from livedata.model.diagnosis.recorded_research import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
@@ -52,7 +53,7 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 STATUS = choices("status", "Only rows of these statuses; may be repeated.", STATUSES)
 AFTER = integer("after", "Only revisions after this sequence.", 0, default=0)
 THROUGH = integer("through", "The end of the window: the through of its first page.", 0)
-FORM = choice("format", "The form of the answer.", tables.FORMS, "json")
+FORM = choice("format", "The form of the answer.", tables.FORMS, DEFAULT_FORM)
 ROW = uuid("rowId", "Only the timeline of this row.")
 FIELD = uuid("fieldId", "Only the timeline of this field.")
 SUMMARY = flag("summary", "Add what the whole Run lost; not together with entity or field.")

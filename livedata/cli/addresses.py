@@ -16,12 +16,29 @@ from livedata.cli.context import (
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
+from livedata.formats.forms import CHANGE_FORMS, SERVED_FORMS
 from livedata.hints import Subject
+from livedata.messages.templates import joined
 from livedata.services import queries, shares
 from livedata.services.notices import feeds
 
+_ADD = f"""Print a new address of the table of dataset D, for spreadsheets and programs.
 
-@click.command("add")
+Whoever knows the address reads this table there, without a key, and nothing else: what is
+shared of it, with its history. `livedata serve` answers it. This is the only time that the
+address is shown.
+
+\b
+=IMPORTDATA("ADDRESS")     in Google Sheets
+Data > From Web            in Excel
+pandas.read_csv(ADDRESS)   in Python
+
+Its end says the form: {joined([f".{form.name}" for form in SERVED_FORMS])} for the rows,
+{joined([f".{name}" for name in CHANGE_FORMS])} for the history.
+"""
+
+
+@click.command("add", help=_ADD)
 @click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option(
     "--columns",
@@ -41,20 +58,7 @@ def add_share(
     label: str | None,
     base: str | None,
 ) -> None:
-    """Print a new address of the table of dataset D, for spreadsheets and programs.
-
-    Whoever knows the address reads this table there, without a key, and nothing else: what is
-    shared of it, with its history. `livedata serve` answers it. This is the only time that the
-    address is shown.
-
-    \b
-    =IMPORTDATA("ADDRESS")     in Google Sheets
-    Data > From Web            in Excel
-    pandas.read_csv(ADDRESS)   in Python
-
-    Its end says the form: .csv, .json, .jsonl, .parquet and .xlsx for the rows, .changes.csv and
-    .changes.jsonl for the history.
-    """
+    """Print a new address of a table."""
     reached_at = base or ctx.settings.public_url
     with ctx.writing() as store:
         dataset = queries.find_dataset(store, ctx.owner, name)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from livedata.formats.forms import TextTable
     from livedata.model.row import Scalar
 
 Piece = TypeVar("Piece", str, bytes)
@@ -22,45 +23,39 @@ _PIECE: Final = 256 * 1024
 """About so long is a piece: while it is written, nobody else on the machine is answered."""
 
 
-def csv_text(
-    names: Sequence[str],
-    rows: Iterable[Sequence[Scalar]],
-    *,
-    line_end: str = "\n",
-    as_text: Callable[[str], str] = str,
-) -> Iterator[str]:
-    """Yield a CSV file with a heading, in pieces; `as_text` gives each text of a cell."""
+def csv_text(table: TextTable) -> Iterator[str]:
+    """Yield a CSV file with a heading, in pieces."""
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator=line_end)
-    writer.writerow(names)
+    writer = csv.writer(stream, lineterminator=table.line_end)
+    writer.writerow(table.names)
     yield stream.getvalue()
 
     def written(together: Sequence[Sequence[Scalar]]) -> str:
         stream.seek(0)
         stream.truncate()
-        writer.writerows([_cell(value, as_text) for value in row] for row in together)
+        writer.writerows([_cell(value, table.as_text) for value in row] for row in together)
         return stream.getvalue()
 
-    yield from _pieces(rows, written)
+    yield from _pieces(table.rows, written)
 
 
-def json_lines(names: Sequence[str], rows: Iterable[Sequence[Scalar]]) -> Iterator[bytes]:
+def json_lines(table: TextTable) -> Iterator[bytes]:
     """Yield rows as JSON objects, each on its line, in pieces."""
 
     def written(together: Sequence[Sequence[Scalar]]) -> bytes:
-        objects = (dict(zip(names, row, strict=True)) for row in together)
+        objects = (dict(zip(table.names, row, strict=True)) for row in together)
         return b"".join(
             orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE) for values in objects
         )
 
-    return _pieces(rows, written)
+    return _pieces(table.rows, written)
 
 
-def json_table(head: Mapping[str, object], rows: Iterable[Sequence[Scalar]]) -> Iterator[bytes]:
-    """Yield a JSON object with the members of `head`, and last with `rows` as arrays, in pieces."""
-    yield orjson.dumps(head)[:-1] + b',"rows":['
+def json_table(table: TextTable) -> Iterator[bytes]:
+    """Yield a JSON object: the columns, what is said of the table, and last the rows as arrays."""
+    yield orjson.dumps({"columns": table.names, **table.about})[:-1] + b',"rows":['
     comma = b""
-    for piece in _pieces(rows, orjson.dumps):
+    for piece in _pieces(table.rows, orjson.dumps):
         yield comma + piece[1:-1]
         comma = b","
     yield b"]}"

@@ -43,6 +43,12 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
+def joined(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def lasted(seconds: float) -> str:
     """How long something took, in words: in its two largest units."""
     if seconds < _SHORTEST:

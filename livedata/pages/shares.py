@@ -11,6 +11,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
+from livedata.formats.forms import CHANGE_FORMS, MENU_FORMS, SERVED_FORMS
 from livedata.hints import Subject
 from livedata.model import ids
 from livedata.model.account import Share
@@ -34,13 +35,9 @@ ALL = "all"
 FEW = 12
 """Of so many columns all are ticked at first: some of them are taken away, not chosen."""
 _FORMS: Final[Mapping[str, str]] = {
-    "csv": "CSV",
-    "xlsx": "XLSX",
-    "json": "JSON",
-    "jsonl": "JSON Lines",
-    "parquet": "Parquet",
-    "changes.csv": "Changes as CSV",
-    "changes.jsonl": "Changes as JSON Lines",
+    **{form.name: form.title for form in MENU_FORMS},
+    **{form.name: form.title for form in SERVED_FORMS if not form.in_menu},
+    **{end: f"Changes as {form.title}" for end, form in CHANGE_FORMS.items()},
 }
 """What an address may end in, that of a spreadsheet first -> what it is called."""
 _NO_COLUMN = "Choose one column at least."

@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response as AnyResponse
 
 from livedata.api.queries import identified
-from livedata.api.tables import ROW_FORMS, rows_file, streamed
+from livedata.api.tables import rows_answer, streamed
+from livedata.formats.forms import EXPORT_FORMS, MENU_FORMS, ROW_FORMS, TableForm
 from livedata.hints import Subject
+from livedata.messages.templates import joined
 from livedata.model.dataset import Column, ColumnType, Dataset, is_numeric
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import DatasetId
@@ -63,8 +65,10 @@ from livedata.store.database.store import Database
 from livedata.store.shown_rows import Line
 from livedata.store.shown_runs import RunEnd
 
-FILES: Final = ("csv", "xlsx", "json")
-"""The forms in which a view is offered as a file."""
+_ELSEWHERE: Final = joined(
+    [form.title for form in EXPORT_FORMS.values() if not form.in_menu and not form.without]
+)
+"""The forms that a shell alone gives of a view."""
 _PLAIN: Final = re.compile(r"[\w-]+", re.ASCII)
 """What stands in an attribute without quotes."""
 _KEPT: Final = 90
@@ -181,7 +185,11 @@ def _files(shown: Dataset, asked: TableFilter, columns: Sequence[str]) -> dict[s
     """What leads to all rows of the view as a file, does so at a shell, and tells others of it."""
     about, name = Subject(g.caller.owner, shown["name"]), shown["name"]
     return {
-        "files": {form: address(f"{request.path}/rows.{form}", **NO_PLACE) for form in FILES},
+        "files": {
+            form.title: address(f"{request.path}/rows.{form.name}", **NO_PLACE)
+            for form in MENU_FORMS
+        },
+        "elsewhere": _ELSEWHERE,
         "export": about.command("dataset export", name, options=asked.options),
         **told_elsewhere(shown, asked, columns),
     }
@@ -242,14 +250,14 @@ def as_file(dataset: str, form: str) -> Response:
     if form not in ROW_FORMS:
         raise NotFound(f"There is no form {form[:20]!r}; there is: {', '.join(ROW_FORMS)}.")
     store, raw = context().store, DatasetId(identified(dataset))
-    return streamed(store, store.at_one_moment(), partial(_written, raw, form))
+    return streamed(store, store.at_one_moment(), partial(_written, raw, ROW_FORMS[form]))
 
 
-def _written(dataset: DatasetId, form: str, db: Database) -> Response:
+def _written(dataset: DatasetId, form: TableForm, db: Database) -> Response:
     table = _served(db, dataset)
     # A workbook keeps a text a text; of CSV a spreadsheet makes formulas.
-    response = rows_file(table, form, {"gone": True, "safe": form == "csv"})
-    name = f"{table.dataset.name}.{form}"
+    response = rows_answer(table, form, {"gone": True, "safe": form.makes_formulas})
+    name = f"{table.dataset.name}.{form.name}"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
 

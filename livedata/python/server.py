@@ -10,7 +10,7 @@ from typing import IO, Any, Final, TypedDict
 from typing_extensions import override
 
 from livedata.config import is_base
-from livedata.formats.parquet_writer import pyarrow
+from livedata.formats.typed_files import pyarrow
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import DatasetId, format_uuid, raw_id

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from livedata.config import Settings, load
-from livedata.formats.parquet_writer import arrow_table
+from livedata.formats.typed_files import arrow_table
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.python.source import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from livedata.api.tables import CHANGE_FORMS, ROW_FORMS
+from livedata.formats.forms import CHANGE_FORMS, ROW_FORMS
 from livedata.model import ids
 from livedata.services import queries, shares
 from livedata.services.pages import sessions

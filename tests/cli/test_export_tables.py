@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from pyarrow import parquet
 
-from livedata.formats import xlsx_writer
+from livedata.formats import typed_files
 from livedata.hints import install_command
 from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
@@ -155,7 +155,7 @@ def test_a_workbook_has_the_types_of_the_columns(livedata: Shell, tmp_path: Path
 def test_more_links_than_a_sheet_has_are_texts(
     livedata: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xlsx_writer, "MOST_LINKS", 0)
+    monkeypatch.setattr(typed_files, "MOST_LINKS", 0)
     cell = sheet(exported(livedata, tmp_path, "xlsx"))["I2"]
     assert (cell.value, cell.hyperlink) == ("https://a.example/lamp", None)
 
@@ -187,7 +187,7 @@ def test_every_text_is_read_back_as_it_was(livedata: Shell, tmp_path: Path, text
 def test_more_rows_than_a_sheet_has_are_refused(
     livedata: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xlsx_writer, "MOST_ROWS", 3)
+    monkeypatch.setattr(typed_files, "MOST_ROWS", 3)
     file = tmp_path / "table.xlsx"
     said = livedata.error("dataset", "export", "shop", "--format", "xlsx", "-o", str(file))
     assert "A sheet has at most 2 rows below its heading, and there are more:" in said

@@ -17,11 +17,10 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_moment, print_record
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
-from livedata.formats.parquet_writer import write_parquet
+from livedata.formats.forms import EXPORT_FORMS, TableForm, write_file
 from livedata.formats.table_layout import TableLayout
-from livedata.formats.xlsx_writer import write_xlsx
 from livedata.hints import Subject
-from livedata.messages.templates import plural
+from livedata.messages.templates import joined, plural
 from livedata.model.dataset import Dataset
 from livedata.rules.declaration.consistency import check_name
 from livedata.services import queries
@@ -29,40 +28,9 @@ from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
 from livedata.services.snapshot import TableSnapshot, snapshot
 
-_FORMATS = {
-    "csv": "CSV with a heading",
-    "jsonl": "a JSON object a line",
-    "sqlite": "a SQLite file with the history too",
-    "datapackage": "a data package: CSV with a description of its columns",
-    "parquet": "a Parquet file with the types of the columns",
-    "xlsx": "a workbook of Excel with them",
-}
-_ENDINGS = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".json": "jsonl",
-    ".db": "sqlite",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".zip": "datapackage",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-}
-"""How the name of a file ends -> the format that it says."""
-_TEXTS = ("csv", "jsonl")
-"""The formats that may be a stream; SQLite seeks in its file, a package is two files."""
-_WITHOUT = {
-    "--times": {
-        "sqlite": "a SQLite file has both already",
-        "datapackage": "a data package describes the columns of the dataset alone",
-    },
-    "--where": {"sqlite": "a SQLite file has the whole table, for you to ask it"},
-    "--columns": {
-        "sqlite": "a SQLite file has the whole table, for you to ask it",
-        "datapackage": "a data package describes the columns of the dataset",
-    },
-}
-"""Option -> the formats that it is not for, and why."""
+_AS_JSON = EXPORT_FORMS["jsonl"]
+_ENDINGS = {ending: form for form in EXPORT_FORMS.values() for ending in form.endings}
+"""How the name of a file ends -> the form that it says."""
 
 
 class _Wanted(NamedTuple):
@@ -80,9 +48,9 @@ class _Wanted(NamedTuple):
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice([*_FORMATS]),
+    type=click.Choice([*EXPORT_FORMS]),
     help="Without it as FILE is named, such as FILE.xlsx, else csv. In their order: "
-    f"{'; '.join(_FORMATS.values())}.",
+    f"{'; '.join(form.exported for form in EXPORT_FORMS.values())}.",
 )
 @click.option(
     "-o",
@@ -140,30 +108,31 @@ def export(
         _check_alone("--archive")
         _write_archive(ctx, name, archive, force=force)
         return
-    file_format = _format(file_format, output, is_json=ctx.json)
-    if file_format not in _TEXTS and (output is None or ctx.json):
+    form = _form(EXPORT_FORMS[file_format] if file_format else None, output, is_json=ctx.json)
+    # Others seek in their file, or are more than one.
+    if not form.is_text and (output is None or ctx.json):
         raise click.UsageError(
-            f"--format {file_format} writes a file: name it with -o, without --json."
+            f"--format {form.name} writes a file: name it with -o, without --json."
         )
     given = {"--times": times, "--where": where, "--columns": columns}
-    for option, formats in _WITHOUT.items():
-        if given[option] and file_format in formats:
-            raise click.UsageError(f"{option} is for other formats: {formats[file_format]}.")
+    for option, value in given.items():
+        if value and option in form.without:
+            raise click.UsageError(f"{option} is for other formats: {form.without[option]}.")
     wanted = _Wanted(present, times, where, columns, when)
-    _export_rows(ctx, name, file_format, output, wanted, force=force)
+    _export_rows(ctx, name, form, output, wanted, force=force)
 
 
-def _format(given: str | None, output: Path | None, *, is_json: bool) -> str:
-    """The format that is written. Raises UsageError if the name of the file says another."""
+def _form(given: TableForm | None, output: Path | None, *, is_json: bool) -> TableForm:
+    """The form that is written. Raises UsageError if the name of the file says another."""
     named = None if output is None else _ENDINGS.get(output.suffix.lower())
-    if is_json and (given is None or given in _TEXTS):
-        return "jsonl"
+    if is_json and (given is None or given.is_text):
+        return _AS_JSON
     if given is None:
-        return named or "csv"
+        return named or EXPORT_FORMS["csv"]
     if named not in (None, given):
         raise click.UsageError(
-            f"--format {given} is not what the name {output} says, which is {named}: leave "
-            "--format out, or give the file another name."
+            f"--format {given.name} is not what the name {output} says, which is {named.name}: "
+            "leave --format out, or give the file another name."
         )
     return given
 
@@ -185,16 +154,15 @@ def _check_alone(option: str) -> None:
     context = click.get_current_context()
     given = click.core.ParameterSource.COMMANDLINE
     if any(context.get_parameter_source(other) is given for other in _ALONE):
-        *others, last = _ALONE.values()
         raise click.UsageError(
-            f"{option} writes the whole dataset: give it without {', '.join(others)} and {last}."
+            f"{option} writes the whole dataset: give it without {joined([*_ALONE.values()])}."
         )
 
 
 def _export_rows(
     ctx: CommandContext,
     name: str,
-    file_format: str,
+    form: TableForm,
     output: Path | None,
     wanted: _Wanted,
     *,
@@ -203,38 +171,36 @@ def _export_rows(
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
     # Before the store is opened: a large table is not read for a file that cannot be written.
     if output is not None:
-        check = check_package if file_format == "datapackage" else check_output
+        check = check_package if form.name == "datapackage" else check_output
         check(output, force=force)
     with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         dataset = queries.dataset(db, ctx.owner, dataset_id)
         # Rows pass one by one: no table is too large for the memory.
         with snapshot(db, ctx.owner, dataset_id, wanted.when, ctx.settings.timezone) as table:
-            count = _write(file_format, table, dataset, wanted, output)
+            count = _write(form, table, dataset, wanted, output)
     print_moment(table.moment)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")
 
 
 def _write(
-    file_format: str, table: TableSnapshot, dataset: Dataset, wanted: _Wanted, output: Path | None
+    form: TableForm, table: TableSnapshot, dataset: Dataset, wanted: _Wanted, output: Path | None
 ) -> int:
-    """Write a table in a format; how many rows that are."""
+    """Write a table in a form; how many rows that are."""
     every = table.rows_where(wanted.where)
     rows = (row for row in every if row["presence"] == "present" or not wanted.present)
     layout = TableLayout(table.columns, times=wanted.times, only=wanted.columns or None)
-    if output is None or file_format in _TEXTS:
-        return RowWriter(file_format, layout).write(rows, output)
-    described: Dataset = {**dataset, "columns": [*table.columns]}
-    match file_format:
+    if output is None or form.is_text:
+        return RowWriter(form, layout).write(rows, output)
+    match form.name:
         case "sqlite":
             return write_sqlite(table, output, present=wanted.present)
         case "datapackage":
-            return write_package(rows, described, output)
+            return write_package(rows, {**dataset, "columns": [*table.columns]}, output)
         case _:
-            write = write_parquet if file_format == "parquet" else write_xlsx
             with whole_file(output) as part:
-                return write(rows, layout, _about(table, dataset), part)
+                return write_file(form, rows, layout, _about(table, dataset), part)
 
 
 def _about(table: TableSnapshot, dataset: Dataset) -> dict[str, object]:

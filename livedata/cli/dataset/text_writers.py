@@ -1,4 +1,4 @@
-"""Writes rows as text: CSV, JSON lines, and a Data Package, which is CSV beside a description."""
+"""Writes rows as text, and as a Data Package, which is CSV beside a description."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import orjson
 
 from livedata.cli.output.streams import on_terminal
 from livedata.cli.output.whole_file import check_output, fresh_folder, whole_file
+from livedata.formats.forms import EXPORT_FORMS, TableForm, TextTable, text_pieces
 from livedata.formats.table_layout import TableLayout
-from livedata.formats.text_lines import csv_text, json_lines
 from livedata.messages.controls import escape_controls, escape_json
 from livedata.model import ids
 from livedata.model.dataset import CELL_TYPES
@@ -52,26 +52,22 @@ _ABOUT: Mapping[str, Mapping[str, object]] = {
 
 
 class RowWriter:
-    """Writes the rows of a dataset in one format of text."""
+    """Writes the rows of a dataset in one form of text."""
 
-    def __init__(self, file_format: str, layout: TableLayout) -> None:
-        self.file_format = file_format
+    def __init__(self, form: TableForm, layout: TableLayout) -> None:
+        self.form = form
         self.layout = layout
         self._count = 0
 
     def write(self, rows: Iterable[Row], output: Path | None) -> int:
         """Write `rows` to `output`, or to stdout if there is none; return how many they are."""
-        names, values = self.layout.names, self._values(rows)
+        # A file or a program gets the cells as they are, a terminal none that steers it.
+        as_text = escape_controls if output is None and on_terminal() else str
+        table = TextTable(self.layout.names, self._values(rows), as_text=as_text)
         with _opened(output) as stream:
-            if self.file_format == "csv":
-                # A file or a program gets the cells as they are, a terminal none that steers it.
-                as_text = escape_controls if output is None and on_terminal() else str
-                for text in csv_text(names, values, as_text=as_text):
-                    stream.write(text)
-            else:
-                for lines in json_lines(names, values):
-                    # Escaped in files too: to a program an escape in JSON is the same text.
-                    stream.write(escape_json(lines).decode())
+            for piece in text_pieces(self.form, table):
+                # JSON is escaped in files too: to a program an escape in it is the same text.
+                stream.write(piece if isinstance(piece, str) else escape_json(piece).decode())
         return self._count
 
     def _values(self, rows: Iterable[Row]) -> Iterator[Sequence[Scalar]]:
@@ -118,7 +114,7 @@ def write_package(rows: Iterable[Row], dataset: Dataset, output: Path) -> int:
     Returns how many rows it has.
     """
     layout = TableLayout(dataset["columns"])
-    writer = RowWriter("csv", layout)
+    writer = RowWriter(EXPORT_FORMS["csv"], layout)
     # Beside the place of the output, where renaming is one step.
     with fresh_folder(output.absolute()) as scratch:
         folder = scratch / "package"
