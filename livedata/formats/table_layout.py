@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from livedata.model.dataset import CELL_TYPES
 from livedata.model.errors import Invalid
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class Heading(NamedTuple):
     label: str = ""
     description: str = ""
     key: bool = False
+
+    @property
+    def holds(self) -> str:
+        """What its values are in the words of a data package, such as ``number`` or ``uri``."""
+        described = CELL_TYPES[self.type].package
+        return "uri" if described.get("format") == "uri" else described["type"]
 
 
 class TableLayout:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.formats.table_layout import Heading, TableLayout
-    from livedata.model.dataset import ColumnType
     from livedata.model.row import Row, Scalar
 
 _TOGETHER: Final = 10_000
@@ -67,7 +66,8 @@ def _schema(pa: Any, layout: TableLayout, about: dict[str, object]) -> Any:
 
 
 def _parts(pa: Any, schema: Any, rows: Iterable[Row], layout: TableLayout) -> Iterator[Any]:
-    kinds, remaining = [heading.type for heading in layout.headings], iter(rows)
+    kinds = [heading.holds for heading in layout.headings]
+    remaining = iter(rows)
     while together := list(islice(remaining, _TOGETHER)):
         cells = zip(*map(layout.values, together), strict=True)
         columns = [
@@ -83,29 +83,34 @@ def pyarrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise FormUnavailable(
-            "Parquet files need a part of livedata that is not installed.",
-            remedies=(Remedy("install_tables"),),
-        ) from error
+        raise _unavailable("Parquet files") from error
     return pa, parquet
+
+
+def _unavailable(what: str) -> FormUnavailable:
+    return FormUnavailable(
+        f"{what} need a part of livedata that is not installed.",
+        remedies=(Remedy("install_tables"),),
+    )
 
 
 def _field(pa: Any, heading: Heading) -> Any:
     types = {
         "number": pa.float64(),
         "boolean": pa.bool_(),
-        "date": pa.timestamp("us", tz="UTC"),
+        "datetime": pa.timestamp("us", tz="UTC"),
     }
     about = {"label": heading.label, "description": heading.description}
     told = {name: text for name, text in about.items() if text}
     if heading.key:
         told["key"] = "true"
-    return pa.field(heading.name, types.get(heading.type, pa.string()), metadata=told)
+    kind = types.get(heading.holds, pa.string())
+    return pa.field(heading.name, kind, metadata=told)
 
 
-def _value(cell: Scalar, kind: ColumnType) -> object:
+def _value(cell: Scalar, kind: str) -> object:
     """A cell as the type of its column."""
-    if cell is None or kind not in {"number", "date"}:
+    if cell is None or kind not in {"number", "datetime"}:
         return cell
     return float(cell) if kind == "number" else as_moment(str(cell))
 
@@ -136,10 +141,7 @@ def _workbook() -> Any:
     try:
         from xlsxwriter import Workbook
     except ImportError as error:
-        raise FormUnavailable(
-            "Workbooks need a part of livedata that is not installed.",
-            remedies=(Remedy("install_tables"),),
-        ) from error
+        raise _unavailable("Workbooks") from error
     return Workbook
 
 
@@ -147,7 +149,7 @@ class _Sheet:
     """The sheet of a workbook: its heading stays where it is, and rows are added below."""
 
     def __init__(self, workbook: Any, layout: TableLayout) -> None:
-        self._kinds = [heading.type for heading in layout.headings]
+        self._kinds = [heading.holds for heading in layout.headings]
         self._sheet = workbook.add_worksheet("rows")
         self._day = workbook.add_format({"num_format": "yyyy-mm-dd"})
         self._moment = workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
@@ -155,7 +157,7 @@ class _Sheet:
         self.count = 0
         bold = workbook.add_format({"bold": True})
         for place, heading in enumerate(layout.headings):
-            width = _NARROW.get(heading.type, _WIDTH)
+            width = _NARROW.get(heading.holds, _WIDTH)
             self._sheet.set_column(place, place, max(width, len(heading.name) + 2))
             self._sheet.write_string(0, place, heading.name, bold)
             if said := _note(heading):
@@ -174,18 +176,18 @@ class _Sheet:
             if value is not None:
                 self._write_cell(place, value, kind)
 
-    def _write_cell(self, place: int, value: Scalar, kind: ColumnType) -> None:
+    def _write_cell(self, place: int, value: Scalar, kind: str) -> None:
         sheet, row = self._sheet, self.count
         match kind:
             case "number":
                 sheet.write_number(row, place, value)
             case "boolean":
                 sheet.write_boolean(row, place, value)
-            case "date" if (moment := as_moment(str(value))).year >= FIRST_YEAR:
+            case "datetime" if (moment := as_moment(str(value))).year >= FIRST_YEAR:
                 form = self._moment if "T" in str(value) else self._day
                 # A sheet knows no zones.
                 sheet.write_datetime(row, place, moment.replace(tzinfo=None), form)
-            case "url" if self._links < MOST_LINKS and len(str(value)) <= LONGEST_LINK:
+            case "uri" if self._links < MOST_LINKS and len(str(value)) <= LONGEST_LINK:
                 self._links += 1
                 sheet.write_url(row, place, str(value), string=str(value))
             case _:
