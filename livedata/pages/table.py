@@ -344,8 +344,8 @@ class _RowWriter:
     def row(self, line: Line, edit: str | None) -> str:
         """A row, with a box where rows are chosen to edit them."""
         values, is_gone = line.values, line.presence == "missing"
-        # What is gone is struck out, and that an element is.
-        write = _struck if is_gone else listed
+        # What is gone is struck out, and that an element is; its row has all of a long text.
+        write = partial(cell, written=beginning) if is_gone else listed
         cells = [*map(write, map(values.__getitem__, self._places), self._types)]
         if line.missing or line.was or line.edited or self._drawn_at >= 0:
             self._mark_cells(line, cells)
@@ -400,11 +400,6 @@ def _begin(column: Column) -> str:
     label = column["label"]
     quoted = label if _PLAIN.fullmatch(label) else f'"{escape(label)}"'
     return f"<td{number} data-label={quoted.replace('%', '%%')}>%s"
-
-
-def _struck(value: Scalar, kind: ColumnType) -> str:
-    # A long text is cut: the page of its row has all of it.
-    return cell(value, kind, written=beginning)
 
 
 def _box(line: Line, edit: str) -> str:
