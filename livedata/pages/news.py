@@ -232,7 +232,7 @@ _WHOLE: Final = ("new", "gone")
 _SHORTEST_TEXT, _LONGEST_TEXT = 24, 200
 
 
-class ChangedCell(NamedTuple):
+class CellLine(NamedTuple):
     """A cell that changed: the label and the type of its column, and its two values."""
 
     label: str
@@ -249,7 +249,7 @@ class RowLine(Struct, frozen=True):
     row: str
     name: RowName
     kind: str
-    cells: Sequence[ChangedCell]
+    cells: Sequence[CellLine]
     left_out: int
     is_unseen: bool = False
     met: Sequence[str] = ()
@@ -284,7 +284,7 @@ def line_of(
         told = {column: CellDiff(before=None, after=value) for column, value in last.items()}
         told = {column: cell for column, cell in told.items() if cell["after"] is not None}
     cells = [
-        ChangedCell(columns[column]["label"], columns[column]["type"], cell)
+        CellLine(columns[column]["label"], columns[column]["type"], cell)
         for column, cell in told.items()
         # What names a row of which all cells are told stands there already.
         if change["kind"] not in _WHOLE or cell["after"] not in {name.name, name.key}

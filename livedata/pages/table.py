@@ -22,7 +22,6 @@ from livedata.messages.templates import joined
 from livedata.model.dataset import Column, ColumnType, Dataset, is_numeric
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import DatasetId
-from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP, fires_shown, skipped_fires
