@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from livedata.store.database.store import Store
 
-HEAVY = {"orjson", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlite3", "sqlmodel", "twisted"}
+HEAVY = {
+    *("flask", "orjson", "pyarrow", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlite3"),
+    *("sqlmodel", "twisted", "xlsxwriter"),
+}
 
 
 def walk(
