@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from livedata.model.dataset import CELL_TYPES
+from livedata.model.dataset import CELL_TYPES, NUMERIC
 from livedata.model.errors import Invalid
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Heading(NamedTuple):
     @property
     def holds(self) -> str:
         """What its values are in the words of a data package, such as ``number`` or ``uri``."""
+        if self.type in NUMERIC:
+            return "number"
         described = CELL_TYPES[self.type].package
         return "uri" if described.get("format") == "uri" else described["type"]
 
