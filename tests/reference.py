@@ -259,9 +259,11 @@ def _bounded(schema: Json) -> bool:
 
 def main() -> None:
     """Write every table of the interface anew."""
-    text = INTERFACE.read_text(encoding="utf-8")
-    INTERFACE.write_text(regenerated(text, document()), encoding="utf-8")
-    sys.stdout.write(f"{INTERFACE} is up to date.\n")
+    before = INTERFACE.read_text(encoding="utf-8")
+    after = regenerated(before, document())
+    INTERFACE.write_text(after, encoding="utf-8")
+    said = "was up to date" if before == after else "is written: say what a new row means"
+    sys.stdout.write(f"{INTERFACE} {said}.\n")
 
 
 if __name__ == "__main__":

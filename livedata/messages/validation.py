@@ -42,6 +42,7 @@ _TYPES = {
     "string_type": "a string",
     "int_type": "a whole number",
     "float_type": "a number",
+    "finite_number": "a number that is finite",
     "bool_type": "true or false",
     "tuple_type": "a list",
     "dict_type": "an object",

@@ -400,7 +400,10 @@ def _said(column: Column, written: str) -> str:
     """What pages call the value that a clause has."""
     if column["type"] not in WORDED or not written:
         return written
-    return words(parse_value(column, written), column["type"])
+    try:
+        return words(parse_value(column, written), column["type"])
+    except Invalid:  # a clause may have a larger number than a cell can
+        return written
 
 
 def _words(kind: ColumnType, operator: str) -> str:

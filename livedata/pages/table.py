@@ -377,7 +377,9 @@ class _RowWriter:
             if place in shown_at:
                 cells[shown_at[place]] += _mark(line, place, self._types[shown_at[place]])
         if self._drawn_at in shown_at:
-            cells[shown_at[self._drawn_at]] += self._drawn.beside(line.id)
+            place = shown_at[self._drawn_at]
+            # Not by +, by which markup would escape the HTML before it.
+            cells[place] = f"{cells[place]}{self._drawn.beside(line.id)}"
 
     def _of_name(self, line: Line) -> str:
         """What is told of the cell that names a row: why it is empty, what changed there last."""

@@ -238,6 +238,13 @@ def test_a_wrong_plan_is_told_with_file_and_line(
     assert not (tmp_path / "livedata.db").exists()
 
 
+def test_money_without_an_end_is_refused(livedata: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text("maxUsd = inf\n", encoding="utf-8")
+    error = livedata.error("research", "create", "--name", "lamps", "--plan", str(file))
+    assert "maxUsd must be a number that is finite, not Infinity" in error
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [("deep.json", '{"a":' * 200 + "1" + "}" * 200), ("deep.toml", "a = " + "[" * 9_000)],
