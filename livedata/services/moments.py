@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice, zip_longest
 from typing import Final, Literal, TypedDict
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -129,6 +128,9 @@ def end_of_day(when: str, zone: str) -> Micros | None:
     """The moment at which a day ends; None if it is no day."""
     try:
         day = date.fromisoformat(when)
+        # Imported late: a listing of now asks for no zone.
+        from zoneinfo import ZoneInfo
+
         local: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
         following = datetime.combine(day + timedelta(days=1), time(), local)
         return ids.microseconds(following)

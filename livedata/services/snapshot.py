@@ -11,8 +11,6 @@ from msgspec import Struct
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Change, ChangePage, Row
-from livedata.rules.conditions.matching import holds
-from livedata.rules.conditions.parsing import parse_where
 from livedata.services.moments import Moment, find_moment
 from livedata.store import datasets, feed, moments
 from livedata.store import rows as row_store
@@ -38,6 +36,12 @@ class TableSnapshot(Struct, frozen=True):
 
     def rows_where(self, clauses: Sequence[str]) -> Iterator[Row]:
         """The rows of which all of these clauses hold. Raises Invalid for a wrong one."""
+        if not clauses:
+            return self.rows
+        # Imported late: most exports and listings have no condition, and begin sooner.
+        from livedata.rules.conditions.matching import holds
+        from livedata.rules.conditions.parsing import parse_where
+
         states = parse_where(clauses, self.columns).states
         return (row for row in self.rows if holds(states, row["rowKey"], row["data"]))
 

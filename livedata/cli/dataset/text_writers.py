@@ -6,7 +6,6 @@ import codecs
 import hashlib
 import re
 import sys
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -137,6 +136,9 @@ def _is_zip(output: Path) -> bool:
 
 
 def _zip(folder: Path, archive: Path) -> Path:
+    # Imported late, as nothing else needs it.
+    import zipfile
+
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in (DESCRIPTOR, ROWS):
             packed.write(folder / name, name)
