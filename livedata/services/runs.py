@@ -28,7 +28,7 @@ from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import SOURCE, dump, dump_compressed
 from livedata.store.database.store import Store
-from livedata.store.queue import NewRun, RunOptions
+from livedata.store.queue import NewRun, RunOptions, WaitingRun
 from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
@@ -148,7 +148,7 @@ def waiting(store: Store, limit: int) -> list[Queued]:
     """
     with store.reading() as reader:
         runs = queue.waiting(reader, limit)
-    return [Queued(run.id, run.dataset, run.name, run.isolated) for run in runs]
+    return [*map(_of_queue, runs)]
 
 
 def called(store: Store, run: RunId) -> Queued | None:
@@ -156,7 +156,44 @@ def called(store: Store, run: RunId) -> Queued | None:
     # A job calls to a site: whose turn it is there may have changed since it was written.
     with store.reading() as reader:
         waits = queue.called(reader, run)
-    return None if waits is None else Queued(waits.id, waits.dataset, waits.name, waits.isolated)
+    return None if waits is None else _of_queue(waits)
+
+
+def queued(store: Store, run: RunId) -> Queued | None:
+    """A Run to execute; None if it is over.
+
+    Raises NotFound, and RunInProgress if a live process executes it.
+    """
+    # First, so that the Run of a process that is gone waits again.
+    reap_expired_leases(store)
+    with store.reading() as reader:
+        run_store.owner(reader, run)
+        waits = queue.queued(reader, run)
+        if waits is None and queue.open_by_id(reader, run) is not None:
+            raise RunInProgress("This Run is in progress in another process.")
+    return None if waits is None else _of_queue(waits)
+
+
+def owner_of(store: Store, run: RunId) -> OwnerName:
+    """Whose Run it is. Raises NotFound."""
+    with store.reading() as reader:
+        return run_store.owner(reader, run)
+
+
+def next_queued(store: Store, *, site_free: bool) -> Queued | None:
+    """The Run to execute next, of all owners, with `site_free` one that need not wait for a site.
+
+    None if there is none.
+    """
+    reap_expired_leases(store)
+    with store.reading() as reader:
+        free = queue.waiting(reader, 1)
+        waits = free[0] if free else None if site_free else queue.longest_waiting(reader)
+    return None if waits is None else _of_queue(waits)
+
+
+def _of_queue(run: WaitingRun) -> Queued:
+    return Queued(run.id, run.dataset, run.name, run.isolated)
 
 
 def publish_forgotten(store: Store) -> None:

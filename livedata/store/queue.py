@@ -379,18 +379,30 @@ def called(reader: Reader, run: RunId) -> WaitingRun | None:
     return None if site is None else _first(reader, site)
 
 
-def _first(reader: Reader, site: str) -> WaitingRun | None:
-    run = site_turns.first(reader, site)
-    if run is None:
-        return None
+def longest_waiting(reader: Reader) -> WaitingRun | None:
+    """The Run that is next at the site where one waits longest, whether that is free or not."""
+    site = reader.value(
+        "SELECT site FROM runs WHERE status = 'queued' ORDER BY queued_at, id LIMIT 1"
+    )
+    return None if site is None else _first(reader, site)
+
+
+def queued(reader: Reader, run: RunId) -> WaitingRun | None:
+    """A Run if it waits."""
     row = reader.row(
         "SELECT r.dataset_id, d.name, r.alone FROM runs r "
-        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run",
+        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run AND r.status = 'queued'",
         run=run,
     )
-    assert row is not None
+    if row is None:
+        return None
     dataset, name, alone = row
     return WaitingRun(run, dataset, name, bool(alone))
+
+
+def _first(reader: Reader, site: str) -> WaitingRun | None:
+    run = site_turns.first(reader, site)
+    return None if run is None else queued(reader, run)
 
 
 def _open(row: Sequence[Any]) -> OpenRun:

@@ -110,6 +110,17 @@ def lock_runs(writer: Writer, dataset: DatasetId) -> None:
     writer.locked("SELECT id FROM runs WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
 
 
+def owner(reader: Reader, run: RunId) -> OwnerName:
+    """Whose Run it is. Raises NotFound."""
+    row = reader.row(
+        "SELECT d.owner FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run",
+        run=run,
+    )
+    if row is None:
+        raise not_found()
+    return OwnerName(row[0])
+
+
 def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
     """Interface 2.8. Raises NotFound."""
     row = reader.row(_SELECT + "r.id = :id", owner=owner, id=run)

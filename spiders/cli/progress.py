@@ -53,6 +53,9 @@ def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[OnProgres
         tasks = {queued.run: _add_line(lines, queued.name) for queued in queue}
 
         def show(queued: Queued, page: PageRead | ResearchStep | Stage) -> None:
+            # A Run that another process has taken is followed by the next one.
+            if queued.run not in tasks:
+                tasks[queued.run] = _add_line(lines, queued.name)
             task = tasks[queued.run]
             if isinstance(page, PageRead):
                 _count_page(lines, task, page)

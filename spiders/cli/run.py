@@ -1,4 +1,4 @@
-"""``livedata run``: execute Runs in this process, and say how each ended."""
+"""``livedata run`` and ``execute``: execute Runs in this process, and say how each ended."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -22,6 +22,7 @@ from livedata.messages.controls import escape_controls
 from livedata.messages.findings import odd_sentences
 from livedata.messages.research import describe_calls
 from livedata.messages.templates import plural
+from livedata.model import ids
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -30,6 +31,7 @@ from livedata.model.errors import (
     RunInProgress,
     StoreUnavailable,
 )
+from livedata.model.ids import OwnerName, RunId
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs, scheduler
 from livedata.services.commit import AcceptancePolicy
@@ -43,7 +45,8 @@ from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import FetchConfig, fetch_config
-from spiders.worker.executor import Executor
+from spiders.worker.executor import WAIT, Executor
+from spiders.worker.running import Stage
 
 # The worst first: without the store nothing else is sure, credits stop every further Run, and a Run
 # that another process has in hand (7) may well succeed there.
@@ -95,7 +98,7 @@ def run_datasets(
         queue = _queue(ctx, store, datasets, everything, options, codes)
         _take_up(store, queue, fresh)
         failed, engine = _execute(ctx, store, queue, fetching) if queue else ({}, None)
-        reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
+        reports = [_report(store, ctx.owner, queued.run, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
         if ctx.json:
@@ -109,6 +112,93 @@ def run_datasets(
         if queue:
             _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
+
+
+@click.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--next", "is_next", is_flag=True, help="Execute the Run that is next of all queued.")
+@click.option("--site-free", is_flag=True, help="Do not wait while another Run reads its site.")
+@common_options
+@ended_by_ctrl_c()
+def execute(ctx: CommandContext, name: str | None, is_next: bool, site_free: bool) -> None:
+    """Execute one queued Run, of any owner, for an engine of your own.
+
+    It is safe to call twice: a Run that is over is told as it ended, and one that another process
+    has in hand is left to it, with the exit code 7. Where nothing is queued, --next does nothing.
+    Ctrl-C ends the Run as cancelled; SIGTERM gives it back.
+    """
+    if (name is None) is not is_next:
+        raise click.UsageError("Name one Run, or give --next.")
+    fetching = fetch_config(ctx.settings)
+    with ctx.writing() as store:
+        run = None if name is None else _find_run(ctx, store, name)
+
+        def choose() -> Queued | None:
+            if run is None:
+                return runs.next_queued(store, site_free=site_free)
+            return runs.queued(store, run)
+
+        failed: dict[bytes, LivedataError] = {}
+        queued, engine, began = choose(), None, run
+        if queued is not None:
+            with _executor(ctx, store, fetching, [queued]) as executor:
+                engine, failed = executor.engine, executor.errors
+                executing = _execute_one(
+                    executor, queued, choose, waits=run is None or not site_free
+                )
+                engine.run(_until_done(executor, executing))
+                began = run or next(iter(executor.executed), None)
+        code = _tell_one(ctx, store, began, failed)
+    end_process(code, engine)
+
+
+def _find_run(ctx: CommandContext, store: Store, name: str) -> RunId:
+    """A Run of any owner by its id, or one of the owner of the command as `runs show` takes it."""
+    try:
+        return RunId(ids.raw_id(name))
+    except ValueError:
+        return queries.find_run(store, ctx.owner, name)
+
+
+async def _execute_one(
+    executor: Executor,
+    queued: Queued | None,
+    choose: Callable[[], Queued | None],
+    *,
+    waits: bool,
+) -> None:
+    """Execute what is queued, else what can be chosen then; Raises RunInProgress.
+
+    Where another Run reads its site, it `waits`.
+    """
+    place = asyncio.Semaphore(1)
+    async with executor.heartbeats():
+        while queued is not None and not executor.stopping:
+            if await executor.execute_one(queued, place):
+                if queued.run in executor.executed or queued.run in executor.errors:
+                    return
+            elif not waits:
+                raise RunInProgress(f"Another Run reads the site of {queued.name} now.")
+            else:
+                executor.progress(queued, Stage.WAITING)
+                await asyncio.sleep(WAIT)
+            queued = await executor.ask(choose)
+
+
+def _tell_one(
+    ctx: CommandContext, store: Store, run: RunId | None, failed: dict[bytes, LivedataError]
+) -> int:
+    """Say how a Run has ended, if one was executed; its exit code."""
+    if run is None:
+        print_json(None) if ctx.json else print_message("No Run is queued that may start now.")
+        return 0
+    owner = runs.owner_of(store, run)
+    report, error = _report(store, owner, run, failed), failed.get(run)
+    if ctx.json and report is not None:
+        print_json(report.run)
+    else:
+        _tell(ids.format_uuid(run) if report is None else report.name, report, error, owner)
+    return _code(report, error)
 
 
 def _beside_dataset(
@@ -141,15 +231,23 @@ def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued], fetching: FetchConfig
 ) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
     """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
+    with _executor(ctx, store, fetching, queue) as executor:
+        executor.engine.run(_until_done(executor, executor.execute(queue)))
+        return executor.errors, executor.engine
+
+
+@contextmanager
+def _executor(
+    ctx: CommandContext, store: Store, fetching: FetchConfig, queue: Sequence[Queued]
+) -> Iterator[Executor]:
+    """What executes Runs, and shows on a terminal what those of the queue are at."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         at_once, research = ctx.settings.at_once, ctx.settings.research
-        executor = Executor(store, engine, fetching, policy, progress, at_once, research)
-        engine.run(_until_done(executor, queue))
-        return executor.errors, engine
+        yield Executor(store, engine, fetching, policy, progress, at_once, research)
 
 
-async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:
+async def _until_done(executor: Executor, executing: Awaitable[None]) -> None:
     """Execute; Ctrl-C ends the Runs as cancelled, the second time at once; SIGTERM gives back."""
     loop = asyncio.get_running_loop()
 
@@ -164,7 +262,7 @@ async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:
     loop.add_signal_handler(signal.SIGINT, interrupted)
     loop.add_signal_handler(signal.SIGTERM, executor.give_back)
     try:
-        await executor.execute(queue)
+        await executing
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)
@@ -219,13 +317,13 @@ def _due(
 
 
 def _report(
-    store: Store, owner: str, queued: Queued, failed: dict[bytes, LivedataError]
+    store: Store, owner: OwnerName, run: RunId, failed: dict[bytes, LivedataError]
 ) -> RunReport | None:
     """How a Run ended; None, with the error in `failed`, if that cannot be read."""
     try:
-        return queries.run_report(store, owner, queued.run)
+        return queries.run_report(store, owner, run)
     except Damaged as error:
-        failed.setdefault(queued.run, error)
+        failed.setdefault(run, error)
         return None
 
 

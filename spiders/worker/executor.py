@@ -57,6 +57,8 @@ class Executor(Struct):
     """How many Runs are executed at the same time."""
     research: ResearchSettings = ResearchSettings()
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
+    executed: set[RunId] = field(default_factory=set)
+    """The Runs that began here: others were faster with any other that was to be executed."""
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
@@ -94,6 +96,11 @@ class Executor(Struct):
             for queued in queue:
                 if queued.isolated:
                     await self._execute_in_turn(queued, places)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to end what it executes, and begins no more."""
+        return self._stopping
 
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
@@ -170,6 +177,7 @@ class Executor(Struct):
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
         if attempt is not None:
+            self.executed.add(attempt.run)
             self._running[attempt.run] = running = Running(attempt, Ending(since))
             if self._stopping:
                 # It was told to stop while the Run began.
