@@ -1,0 +1,400 @@
+"""What does not grow: questions that take at 100,000 datasets at most twice what they take at 100.
+
+python -m benchmarks.scale [-n 9] [--datasets 100 10000 100000] [--small]
+
+Each dataset has had 20 Runs, one an hour, on SQLite ten; for the last questions 96 of 100 wait in
+the queue. Nothing is due. The stores are filled by plain SQL from one dataset that the product has
+made, which takes a quarter of an hour and 10 GB; with --small there are 100 and 2,000 datasets, for
+a look of a minute. Ticks and claims may take 1.3 times as long, all else twice.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from benchmarks import shop
+from benchmarks.asking import Client, free_port, serving
+from benchmarks.databases import LEFT_OUT, POSTGRES, SQLITE, has_server
+from benchmarks.pages import signed_in
+from benchmarks.pair import environment
+from benchmarks.serve import Api
+from benchmarks.stage import STORE, argument_parser, program
+from benchmarks.within import ORIGIN, harvest_of
+from livedata.mcp.access import DatasetAccess
+from livedata.mcp.tables import list_datasets
+from livedata.messages.validation import read
+from livedata.model import ids
+from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
+from livedata.model.recipe import Recipe
+from livedata.model.requests import CreateDataset
+from livedata.rules.declaration.cron import next_fire
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import attempts, datasets, fires, queries, runs, scheduler
+from livedata.services.audit.vitals import Watch, examine
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.notices import notifying
+from livedata.store import notices, queue
+from livedata.store.database.store import Store
+from livedata.store.notices import Notice
+from livedata.store.tables import metadata
+from tests.databases import running_server
+
+OWNER: Final = OwnerName("local")
+SIZES: Final = (100, 10_000, 100_000)
+SMALL: Final = (100, 2_000)
+RUNS: Final = {SQLITE: 10, POSTGRES: 20}
+SITES: Final = 1_000
+HOUR: Final = 3_600_000_000
+STEADY, CLAIM = 2.0, 1.3
+LEAST: Final = 1.0
+"""What takes fewer milliseconds counts as so many: below it a ratio says nothing."""
+AT_ONCE: Final = 8
+"""So many Runs a worker asks for."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is asked of a store, and how much longer it may take in a large one."""
+
+    what: str
+    ask: Callable[[], object]
+    bound: float = STEADY
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a database counts up to a number, and makes an id of one."""
+
+    numbers: str
+    key: str
+
+
+DIALECTS: Final[Mapping[str, Dialect]] = {
+    SQLITE: Dialect(
+        "(WITH RECURSIVE counted(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted "
+        "WHERE n < {last}) SELECT n FROM counted)",
+        "CAST(printf('{letter}%015d', {number}) AS BLOB)",
+    ),
+    POSTGRES: Dialect(
+        "(SELECT generate_series(CAST(0 AS BIGINT), {last}) AS n)",
+        "convert_to('{letter}' || lpad(CAST({number} AS text), 15, '0'), 'UTF8')",
+    ),
+}
+
+
+class Filling:
+    """Fills a store that has one dataset of one Run with copies of both, by plain SQL."""
+
+    def __init__(self, driver: Any, where: str, count: int) -> None:
+        self._driver, self._dialect, self._count = driver, DIALECTS[where], count
+        self._runs, self._now = RUNS[where], ids.now()
+
+    def fill(self) -> None:
+        """Copy the dataset, its rows and its Run."""
+        each, of_each = self._numbers(self._count), self._numbers(self._count * self._runs)
+        twice = self._numbers(self._count * 2)
+        dataset, run = self._id("d", "n"), self._id("r", "n")
+        of_run, of_row = self._id("d", f"n / {self._runs}"), self._id("d", "n / 2")
+        last = f"({self._now} - {HOUR} + n / {self._runs} % 3000 * 1000000)"
+        moment = f"({last} - (n % {self._runs}) * {HOUR})"
+        newest = f"n % {self._runs} = 0"
+        site = f"'site-' || (n / {self._runs} % {SITES}) || '.example'"
+        own = {"id": dataset, "name": "'dataset ' || (1000000 + n)", **self._schedule()}
+        moved = {"head": "2", "row_count": "2", "rows_updated_at": str(self._now - HOUR)}
+        self._copy("datasets", each, **own, **moved, created_at=f"{self._now} - 40 * {HOUR} + n")
+        for table in ("bots", "recipes", "schemas"):
+            self._copy(table, each, id=self._id(table[0], "n"), dataset_id=dataset)
+        times = {"queued_at": moment, "started_at": moment, "completed_at": f"{moment} + 5000000"}
+        deltas = {"new_rows": "0", "changed_rows": "n % 3", "gone_rows": "0"}
+        of = {"dataset_id": of_run, "site": site, "turn": site}
+        # The facts of Runs that are not the last two were let go of.
+        facts = f"CASE WHEN n % {self._runs} < 2 THEN t.facts END"
+        # One in 50 was not accepted, and of three datasets that was the last one.
+        refused = f"n % 50 = 7 OR n < {3 * self._runs} AND {newest}"
+        end = {"status": f"CASE WHEN {refused} THEN 'failed' ELSE t.status END"}
+        self._copy("runs", of_each, id=run, **of, **times, **deltas, **end, facts=facts)
+        kept = {
+            "started_at": moment,
+            "ended_at": moment,
+            "steps": f"CASE WHEN {newest} THEN t.steps END",
+        }
+        self._copy("attempts", of_each, id=self._id("a", "n"), run_id=run, **kept)
+        charge = {"dataset_id": of_run, "run_id": run, "created_at": f"{moment} + 5000000"}
+        left = f"1000000000 - {self._count * self._runs} + n"
+        self._copy("ledger", of_each, id=self._id("l", "n"), balance_after=left, **charge)
+        revision, row = self._id("v", "n"), self._id("w", "n")
+        seen = {
+            name: self._id("r", f"n / 2 * {self._runs}") for name in ("first_run_id", "last_run_id")
+        }
+        named = {"dataset_id": of_row, "row_key": "'row ' || (n % 2)", "revision_id": revision}
+        self._copy("rows", twice, id=row, **named, **seen, updated_at=str(self._now - HOUR))
+        written = {"row_id": row, "sequence": "1 + n % 2", "run_id": seen["last_run_id"]}
+        self._copy("revisions", twice, id=revision, dataset_id=of_row, **written)
+
+    def queue(self) -> None:
+        """Queue a Run of 96 in 100 datasets."""
+        some = f"(SELECT n FROM {self._numbers(self._count)} e WHERE n % 100 < 96)"
+        waits = {"id": self._id("q", "n"), "dataset_id": self._id("d", "n")}
+        nulls = dict.fromkeys(("started_at", "completed_at", "facts", "stop", "turn"), "NULL")
+        site = f"'site-' || (n % {SITES}) || '.example'"
+        moment = f"{self._now} - 60000000 + n"
+        self._copy("runs", some, **waits, **nulls, status="'queued'", site=site, queued_at=moment)
+
+    def _schedule(self) -> Mapping[str, str]:
+        """An hourly schedule would be due meanwhile: these fire in half a year, minute by minute.
+
+        A draft with a schedule is in each tenth.
+        """
+        day = ids.to_datetime(Micros(self._now + 180 * 24 * HOUR))
+        first = ids.microseconds(next_fire(f"0 3 {day.day} {day.month} *", day, "UTC"))
+        return {
+            "schedule": f"(n % 60) || ' 3 {day.day} {day.month} *'",
+            "status": "CASE WHEN n % 10 = 9 THEN 'draft' ELSE 'active' END",
+            "next_run_at": f"CASE WHEN n % 10 = 9 THEN NULL ELSE {first} + n % 60 * 60000000 END",
+            "next_run_zone": "'UTC'",
+        }
+
+    def _numbers(self, count: int) -> str:
+        return self._dialect.numbers.format(last=count - 1)
+
+    def _id(self, letter: str, number: str) -> str:
+        return self._dialect.key.format(letter=letter, number=number)
+
+    def _copy(self, table: str, numbers: str, **new: str) -> None:
+        """Copy the first row of a table for each number, with other values by expressions."""
+        self._driver.execute(
+            f"CREATE TEMP TABLE IF NOT EXISTS t_{table} AS SELECT * FROM {table} LIMIT 1"
+        )
+        names = [
+            each.name for each in metadata.tables[table].columns if not each.info.get("only_on")
+        ]
+        assert new.keys() <= {*names}, new.keys() - {*names}
+        values = ", ".join(new.get(name, f"t.{name}") for name in names)
+        self._driver.execute(
+            f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} "
+            f"FROM t_{table} t CROSS JOIN {numbers} counted"
+        )
+
+
+def _first_run(store: Store) -> None:
+    """Let the product create the dataset that is copied, with a Run of one page, and a notice."""
+    body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
+    created = datasets.create(store, OWNER, body, TargetPolicy(), first_credits=1_000_000_000)
+    run = runs.enqueue(store, OWNER, DatasetId(ids.raw_id(created["id"])))[0]
+    attempt = attempts.begin(store, RunId(ids.raw_id(run)))
+    assert attempt is not None
+    assert isinstance(attempt.recipe, Recipe)
+    harvest = harvest_of(attempt.recipe)
+    page = replace(harvest, pages=harvest.pages[:1], attempts=1)
+    status = attempts.finish(store, attempt, page, AcceptancePolicy())
+    assert status == "succeeded", status
+    day = Micros(24 * HOUR)
+    told = ("silence", "webhook", "https://hooks.example/", ["silent"], None, 1, day)
+    notice = Notice(
+        *told, id=NoticeId(ids.new_id()), owner=OWNER, secret=None, created_at=Micros(1)
+    )
+    with store.writing() as writer:
+        notices.add(writer, notice)
+        # Without a schedule it would be due whenever somebody asks.
+        writer.execute("UPDATE datasets SET status = 'paused'")
+
+
+def without_queue(store: Store) -> Iterator[Question]:
+    """What is asked of a store by its own processes, while no Run waits."""
+    watch = Watch(store)
+    access = DatasetAccess.of(store, OWNER, "UTC", ())
+    yield Question("a look of a scheduler", lambda: scheduler.due(store), CLAIM)
+    yield Question("a tick", lambda: [*scheduler.tick(store, "UTC")], CLAIM)
+    yield Question("what a scheduler does at its start", lambda: scheduler.replan(store, "UTC"))
+    yield Question("who is silent", lambda: notifying.tell_silence(store))
+    yield Question("which fires are late", lambda: fires.late_fires(store))
+    yield Question("the due Runs of an owner", lambda: scheduler.claim_due(store, OWNER))
+    yield Question("what doctor looks at", lambda: examine(store, fires.LATE))
+    yield Question("metrics", watch.look)
+    yield Question("the newest datasets", lambda: queries.datasets(store, OWNER, 21))
+    yield Question("datasets for an agent", lambda: list_datasets(access, cursor=None))
+
+
+def with_queue(store: Store) -> Iterator[Question]:
+    """The same while nearly each dataset has a Run that waits."""
+    watch = Watch(store)
+    yield Question("a tick, many waiting", lambda: [*scheduler.tick(store, "UTC")], CLAIM)
+    yield Question("a claim, many waiting", lambda: runs.waiting(store, AT_ONCE), CLAIM)
+    yield Question("the next Run of a site", lambda: _publish_next(store), CLAIM)
+    yield Question("Runs that nobody is called to", lambda: _forgotten(store))
+    yield Question("metrics, many waiting", watch.look)
+
+
+class _Undone(Exception):
+    """Raised to undo what a transaction has written."""
+
+
+def _publish_next(store: Store) -> None:
+    with suppress(_Undone), store.writing() as writer:
+        queue.publish_next(writer, "site-7.example")
+        raise _Undone
+
+
+def _forgotten(store: Store) -> None:
+    with store.reading() as reader:
+        queue.forgotten(reader, Micros(reader.now() - runs.FORGOTTEN))
+
+
+PAGES: Final = ("/", "/changes", "/usage", "/notices", "/search", "/search?q=tool", "/keys")
+ANSWERS: Final = ("/v1/datasets", "/v1/usage")
+COMMANDS: Final = (("run",), ("doctor",), ("usage", "--json"), ("dataset", "list"))
+
+
+def of_server(home: Path, client: Client) -> Iterator[Question]:
+    """What a server answers, to programs and to browsers."""
+    browser = signed_in(Api(client, {}, {}, 0), home)
+    for path in ANSWERS:
+        yield Question(f"GET {path}", client.asking(path))
+    for path in PAGES:
+        yield Question(f"the page {path}", browser.asking(path))
+
+
+def of_commands(home: Path) -> Iterator[Question]:
+    """Commands as whole processes."""
+    for words in COMMANDS:
+        yield Question(f"livedata {' '.join(words)}", partial(_run, words, home))
+
+
+def _run(words: Sequence[str], home: Path) -> None:
+    env = environment() | {"LIVEDATA_HOME": str(home)}
+    # What needs a person makes another exit code.
+    subprocess.run((program("livedata"), *words), env=env, capture_output=True, check=False)
+
+
+@contextmanager
+def serving_home(home: Path) -> Iterator[Client]:
+    """A client of ``livedata serve`` over the store of a home, with a key."""
+    port, env = free_port(), {"LIVEDATA_HOME": str(home)}
+    command = (program("livedata"), "key", "create", "--json")
+    created = subprocess.run(command, env=environment() | env, capture_output=True, check=True)
+    client = Client(port, {"Authorization": f"Bearer {json.loads(created.stdout)['key']}"})
+    served = (program("livedata"), "serve", "--no-worker", "--port", str(port))
+    with serving(served, port, home / "serve.log", env, "/healthz"):
+        yield client
+
+
+Times = dict[str, tuple[float, float]]
+"""What was asked -> its milliseconds, and the bound of their ratio."""
+
+
+def measure(url: str, home: Path, where: str, count: int, n: int) -> Times:
+    """Fill an empty store, and measure every question to it."""
+    (home / "config.toml").write_text(f'database_url = "{url}"\n')
+    with closing(Store(url)) as store:
+        _first_run(store)
+    with connected(url) as driver:
+        Filling(driver, where, count).fill()
+    times: Times = {}
+    with closing(Store(url)) as store, serving_home(home) as client:
+        for questions in (without_queue(store), of_server(home, client), of_commands(home)):
+            times |= {each.what: (timed(each, n), each.bound) for each in questions}
+        with connected(url) as driver:
+            Filling(driver, where, count).queue()
+        times |= {each.what: (timed(each, n), each.bound) for each in with_queue(store)}
+    return times
+
+
+def timed(question: Question, n: int) -> float:
+    """The median of the milliseconds of a question; what takes long is asked less often."""
+    question.ask()  # fills the caches
+    measured: list[float] = []
+    began = time.perf_counter()
+    while len(measured) < n and (len(measured) < 3 or time.perf_counter() - began < 10):
+        gc.collect()
+        start = time.perf_counter()
+        question.ask()
+        measured.append((time.perf_counter() - start) * 1000)
+    return median(measured)
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    """A connection to a store that writes all of the block at once, and then counts its rows."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as file:
+            file.execute("PRAGMA synchronous=OFF")
+            file.execute("PRAGMA cache_size=-500000")
+            file.execute("BEGIN")
+            yield file
+            file.execute("COMMIT")
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return
+    import psycopg
+
+    with psycopg.connect(url) as server:
+        # Rows refer to each other in circles.
+        server.execute("SET session_replication_role = replica")
+        yield server
+        server.commit()
+        server.autocommit = True
+        server.execute("VACUUM ANALYZE")  # as its autovacuum does
+
+
+def report(where: str, sizes: Sequence[int], measured: Sequence[Times]) -> bool:
+    """Print a table of all sizes; whether any question is over its bound."""
+    print(
+        f"\n{where}, in milliseconds" + " " * 20 + "".join(f"{size:>12,}" for size in sizes), end=""
+    )
+    print(f"{'ratio':>10}{'bound':>8}")
+    over = False
+    for what, (first, bound) in measured[0].items():
+        times = [each[what][0] for each in measured]
+        ratio = max(times[-1], LEAST) / max(first, LEAST)
+        over |= ratio > bound
+        line = "".join(f"{each:>12.1f}" for each in times)
+        print(f"{what:<44}{line}{ratio:>10.2f}{bound:>8.1f}{'  over' if ratio > bound else ''}")
+    sys.stdout.flush()
+    return over
+
+
+def main() -> None:
+    """Measure, and exit with 1 if a figure is over its bound."""
+    parser = argument_parser(__doc__, 9)
+    parser.add_argument("--datasets", type=int, nargs="+", default=SIZES, metavar="N")
+    parser.add_argument("--small", action="store_true", help="a quick look, at small sizes")
+    options = parser.parse_args()
+    sizes, over = (SMALL if options.small else options.datasets), False
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
+        homes = [Path(folder) / f"{size} datasets" for size in sizes]
+        measured = []
+        for home, size in zip(homes, sizes, strict=True):
+            home.mkdir()
+            url = f"sqlite:///{home / STORE}"
+            measured.append(measure(url, home, SQLITE, size, options.n))
+            (home / STORE).unlink()
+        over |= report(SQLITE, sizes, measured)
+        if has_server():
+            with running_server() as server:
+                for_server = [
+                    measure(server.url(server.create()), home, POSTGRES, size, options.n)
+                    for home, size in zip(homes, sizes, strict=True)
+                ]
+            over |= report(POSTGRES, sizes, for_server)
+        else:
+            print(f"{POSTGRES}: {LEFT_OUT}")
+    sys.exit(over)
+
+
+if __name__ == "__main__":
+    main()
