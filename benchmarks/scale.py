@@ -116,7 +116,7 @@ class Filling:
         newest = f"n % {self._runs} = 0"
         site = f"'site-' || (n / {self._runs} % {SITES}) || '.example'"
         own = {"id": dataset, "name": "'dataset ' || (1000000 + n)", **self._schedule()}
-        moved = {"head": "2", "row_count": "2", "rows_updated_at": str(self._now - HOUR)}
+        moved = {"head": "2", "row_count": "2", "rows_updated_at": f"{self._now} - {HOUR} - n"}
         self._copy("datasets", each, **own, **moved, created_at=f"{self._now} - 40 * {HOUR} + n")
         for table in ("bots", "recipes", "schemas"):
             self._copy(table, each, id=self._id(table[0], "n"), dataset_id=dataset)
@@ -192,7 +192,7 @@ class Filling:
         )
 
 
-def _first_run(store: Store) -> None:
+def first_run(store: Store) -> None:
     """Let the product create the dataset that is copied, with a Run of one page, and a notice."""
     body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
     created = datasets.create(store, OWNER, body, TargetPolicy(), first_credits=1_000_000_000)
@@ -302,7 +302,7 @@ def measure(url: str, home: Path, where: str, count: int, n: int) -> Times:
     """Fill an empty store, and measure every question to it."""
     (home / "config.toml").write_text(f'database_url = "{url}"\n')
     with closing(Store(url)) as store:
-        _first_run(store)
+        first_run(store)
     with connected(url) as driver:
         Filling(driver, where, count).fill()
     times: Times = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ from livedata.model.problem import Problem
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
 from livedata.store.database.codec import NAMES, PROBLEM, TOLD, JsonColumn, dump
-from livedata.store.database.statements import insert
+from livedata.store.database.statements import insert, listed
 
 CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 _COLUMNS = (
@@ -31,6 +31,12 @@ _CHANGED = (
 _CHANGE = (
     f"UPDATE notices SET {', '.join(f'{column} = :{column}' for column in _CHANGED)} "  # noqa: S608
     "WHERE id = :id"
+)
+
+# The facts of the newest accepted Run are never let go of, so their index has that Run.
+_SINCE = (
+    "coalesce((SELECT max(r.completed_at) FROM runs r WHERE r.dataset_id = d.id "
+    "AND r.status = 'succeeded' AND r.facts IS NOT NULL), d.created_at)"
 )
 
 
@@ -264,17 +270,62 @@ def waiting_for_silence(reader: Reader) -> Iterator[Notice]:
     )
 
 
-def quiet(reader: Reader, owner: OwnerName, before: Micros) -> list[Quiet]:
-    """The datasets of an owner of which no Run was accepted since a moment."""
-    # The facts of the newest accepted Run are never let go of, so their index has that Run.
+def unheard(
+    reader: Reader, owner: OwnerName, before: Micros, limit: int
+) -> list[tuple[DatasetId, Micros]]:
+    """The datasets of an owner of which more is to be noted than is, with what.
+
+    That is since when no Run was accepted, of those of which none is noted since a moment.
+    """
+    of_owner = f"SELECT d.id, {_SINCE} FROM datasets d WHERE d.owner = :owner "  # noqa: S608
     rows = reader.rows(
-        "SELECT d.id, d.name, d.created_at, (SELECT max(r.completed_at) FROM runs r "
-        "WHERE r.dataset_id = d.id AND r.status = 'succeeded' AND r.facts IS NOT NULL) "
-        "FROM datasets d WHERE d.owner = :owner AND d.status <> 'paused' ORDER BY d.name",
+        f"SELECT * FROM ({of_owner} AND d.status <> 'paused' AND d.heard_at IS NULL "  # noqa: S608
+        f"LIMIT :limit) new UNION ALL SELECT * FROM ({of_owner} AND d.status <> 'paused' "
+        f"AND d.heard_at < :before AND d.heard_at < {_SINCE} LIMIT :limit) old LIMIT :limit",
         owner=owner,
+        before=before,
+        limit=limit,
     )
-    datasets = (Quiet(key, name, made if last is None else last) for key, name, made, last in rows)
-    return [dataset for dataset in datasets if dataset.since < before]
+    return [(row[0], row[1]) for row in rows]
+
+
+def hear(writer: Writer, since: Mapping[DatasetId, Micros]) -> int:
+    """Note since when no Run was accepted of datasets that are free; how many of them were."""
+    # Not when a Run is accepted: that would be one more line in an index for each.
+    names, named = listed("dataset", since)
+    free = writer.all_locked_if_free(
+        f"SELECT id FROM datasets WHERE id IN ({names}) ORDER BY id",  # noqa: S608  (our names)
+        **named,
+    )
+    writer.many(
+        "UPDATE datasets SET heard_at = :since WHERE id = :dataset",
+        [{"dataset": dataset, "since": since[dataset]} for (dataset,) in free],
+    )
+    return len(free)
+
+
+def quiet(reader: Reader, notice: Notice, before: Micros) -> list[Quiet]:
+    """The datasets of which none is noted since a moment, and of which a notice has not told it.
+
+    Of all that its owner has and that are not paused.
+    """
+    rows = reader.rows(
+        "SELECT d.id, d.name, d.heard_at FROM datasets d WHERE d.owner = :owner "
+        "AND d.status <> 'paused' AND d.heard_at < :before "
+        "AND NOT EXISTS (SELECT 1 FROM notice_streams s "
+        "WHERE s.notice_id = :notice AND s.dataset_id = d.id AND s.silent) ORDER BY d.name",
+        owner=notice.owner,
+        notice=notice.id,
+        before=before,
+    )
+    return [Quiet(*row) for row in rows]
+
+
+def quiet_since(reader: Reader, dataset: DatasetId) -> Micros | None:
+    """Since when no Run of a dataset was accepted; None if it is paused."""
+    sql = f"SELECT {_SINCE} FROM datasets d WHERE d.id = :dataset AND d.status <> 'paused'"  # noqa: S608
+    since: Micros | None = reader.value(sql, dataset=dataset)
+    return since
 
 
 def _readable(rows: Iterable[Row]) -> Iterator[Notice]:

@@ -110,7 +110,7 @@ class Schedules:
         return self._stopping.is_set()
 
     def _tell_silence(self) -> None:
-        notifying.tell_silence(self._store)
+        notifying.tell_silence(self._store, self._looked_and_stopping)
 
     def _report_late(self) -> None:
         late = fires.late_fires(self._store)

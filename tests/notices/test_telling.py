@@ -185,6 +185,44 @@ def test_silence_is_told_once_until_a_run_is_accepted(
     assert kinds_told(table.store) == ["silent", "silent"]
 
 
+def test_silence_of_several_notices_counts_from_the_last_accepted_run(
+    table: Table, notify: Notify, clock: Clock
+) -> None:
+    short, long = (
+        notify(name, kinds=["silent"], silent_for=ids.Micros(hours * HOUR * 1_000_000))
+        for name, hours in (("short", 2), ("long", 6))
+    )
+    table.take(A)
+    for hour in range(1, 5):
+        clock(hour * HOUR)
+        notifying.tell_silence(table.store)
+    assert kinds_told(table.store, short) == ["silent"]
+    table.take(A)
+    clock(7 * HOUR)
+    notifying.tell_silence(table.store)
+    assert kinds_told(table.store, short) == ["silent", "silent"]
+    assert kinds_told(table.store, long) == []
+    clock(11 * HOUR)
+    notifying.tell_silence(table.store)
+    assert kinds_told(table.store, long) == ["silent"]
+
+
+def test_a_dataset_that_was_paused_is_silent_at_once_if_nothing_was_accepted_meanwhile(
+    table: Table, notify: Notify, clock: Clock
+) -> None:
+    notify(kinds=["silent"], silent_for=ids.Micros(2 * HOUR * 1_000_000))
+    table.take(A)
+    with table.store.writing() as writer:
+        writer.execute("UPDATE datasets SET status = 'paused'")
+    clock(3 * HOUR)
+    notifying.tell_silence(table.store)
+    assert told(table.store) == []
+    with table.store.writing() as writer:
+        writer.execute("UPDATE datasets SET status = 'active'")
+    notifying.tell_silence(table.store)
+    assert kinds_told(table.store) == ["silent"]
+
+
 def test_a_notice_that_is_damaged_keeps_no_other_from_being_told(
     table: Table, notify: Notify, clock: Clock
 ) -> None:

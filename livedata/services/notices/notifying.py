@@ -6,7 +6,7 @@ dataset, after the Run and the dataset: so a notice cannot be removed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec import Struct
@@ -23,6 +23,9 @@ from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
 from livedata.store.notices import Concerned, Notice, Quiet
 from livedata.store.outbox import RevisionRange, Stream
+
+STEP = 200
+"""Of so many datasets one transaction notes since when they are silent."""
 
 
 class _Event(Struct, frozen=True):
@@ -71,20 +74,48 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
                 outbox.put(writer, notice.id, dataset, "failing", data, None, writer.now())
 
 
-def tell_silence(store: Store) -> None:
-    """Tell the notices of datasets of which no Run was accepted for longer than they allow."""
+def tell_silence(store: Store, enough: Callable[[], bool] = lambda: False) -> None:
+    """Tell the notices of datasets of which no Run was accepted for longer than they allow.
+
+    `enough` is asked after each transaction whether to leave the rest for later.
+    """
+    with store.reading() as reader:
+        waiting = [*notices.waiting_for_silence(reader)]
+    for owner in dict.fromkeys(notice.owner for notice in waiting):
+        shortest = min(notice.silent_for or 0 for notice in waiting if notice.owner == owner)
+        if not _hear(store, owner, shortest, enough):
+            return
     with store.reading() as reader:
         now = reader.now()
         silent = [
             (notice, dataset)
-            for notice in notices.waiting_for_silence(reader)
-            for dataset in _quiet(notice, notices.quiet(reader, notice.owner, _before(notice, now)))
+            for notice in waiting
             if now - notice.created_at >= (notice.silent_for or 0)
-            and not outbox.stream(reader, notice.id, dataset.dataset).silent
+            for dataset in notices.quiet(reader, notice, _before(notice, now))
+            if covers(notice, dataset.dataset)
         ]
     for notice, dataset in silent:
         with suppress(NotFound):  # it was deleted, or its owner never was
             _tell_silence(store, notice, dataset)
+        if enough():
+            return
+
+
+def _hear(store: Store, owner: OwnerName, silent_for: int, enough: Callable[[], bool]) -> bool:
+    """Note of what may be silent since when it is; False if that was `enough`."""
+    # Each dataset comes here once in that time, however often it has Runs.
+    while True:
+        with store.reading() as reader:
+            before = Micros(reader.now() - silent_for)
+            found = dict(notices.unheard(reader, owner, before, STEP))
+        if not found:
+            return True
+        with store.writing() as writer:
+            heard = notices.hear(writer, found)
+        if enough():
+            return False
+        if len(found) < STEP or not heard:
+            return True
 
 
 def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
@@ -94,8 +125,9 @@ def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
         now = writer.now()
         known = outbox.stream(writer, notice.id, dataset.dataset)
         # Asked again under the locks: a Run may have been accepted, and the notice removed.
-        still = notices.quiet(writer, notice.owner, _before(notice, now))
-        if known.silent or dataset not in still or notices.get(writer, notice.id) is None:
+        quiet = notices.quiet_since(writer, dataset.dataset)
+        is_silent = quiet is not None and quiet < _before(notice, now)
+        if known.silent or not is_silent or notices.get(writer, notice.id) is None:
             return
         outbox.keep(writer, notice.id, dataset.dataset, replace(known, silent=True))
         since = f"{ids.format_timestamp(dataset.since)[:19]}Z"
@@ -182,10 +214,6 @@ def covers(notice: Notice, dataset: ids.DatasetId) -> bool:
     if notice.ended_at is not None:
         return False
     return notice.datasets is None or ids.format_uuid(dataset) in notice.datasets
-
-
-def _quiet(notice: Notice, quiet: list[Quiet]) -> list[Quiet]:
-    return [dataset for dataset in quiet if covers(notice, dataset.dataset)]
 
 
 def _before(notice: Notice, now: Micros) -> Micros:

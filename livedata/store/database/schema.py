@@ -26,7 +26,7 @@ TABLES = (
             "field_ids": "livedata.store.database.codec:FIELD_IDS",
         },
         versions={"schema_version": "schemas", "recipe_version": "recipes"},
-        moments=("next_run_at", "rows_updated_at", "created_at", "updated_at"),
+        moments=("next_run_at", "rows_updated_at", "created_at", "updated_at", "heard_at"),
         unique=("owner,name",),
         archived=Archived(
             columns={

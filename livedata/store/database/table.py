@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0027"
+VERSION = "0028"
 """The newest migration."""
 
 

@@ -36,6 +36,21 @@ class DatasetRecord(SQLModel, table=True):
             where="status = 'active' AND schedule IS NOT NULL",
             unique=False,
         ),
+        # What runs without a fire, or not at all yet: few, or to be counted.
+        some(
+            "ix_datasets_unfired",
+            *("owner", "schedule"),
+            where="status <> 'paused' AND (status = 'draft' OR schedule IS NULL)",
+            unique=False,
+        ),
+        some(
+            "ix_datasets_heard_at",
+            *("owner", "heard_at"),
+            where="status <> 'paused'",
+            unique=False,
+        ),
+        Index("ix_datasets_created_at", "owner", "created_at", "id"),
+        Index("ix_datasets_rows_updated_at", "owner", "rows_updated_at"),
         archived(
             "id name columns field_ids question schedule schema_version recipe_version "
             "row_count head rows_updated_at created_at updated_at label_column",
@@ -63,6 +78,7 @@ class DatasetRecord(SQLModel, table=True):
     next_run_zone: str | None = text()
     imported_head: int | None = big()  # its head in the archive
     label_column: str | None = text()  # the field that its owner has chosen to name rows by
+    heard_at: int | None = moment()  # then or later a Run was accepted: noted when it is looked at
 
 
 class BotRecord(SQLModel, table=True):

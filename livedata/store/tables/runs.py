@@ -51,6 +51,13 @@ class RunRecord(SQLModel, table=True):
             where="status = 'queued'",
             unique=False,
         ),
+        # The Runs that may be the last of their dataset, and were not accepted.
+        some(
+            "ix_runs_unaccepted",
+            "dataset_id",
+            where="status IN ('failed', 'blocked', 'held') AND followed IS NULL",
+            unique=False,
+        ),
         # Those that rows, revisions, observations and charges name: all of them were accepted.
         archived(
             "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
@@ -89,6 +96,7 @@ class RunRecord(SQLModel, table=True):
     fresh: bool | None  # if true, research takes no answer from before
     cancel_asked_at: int | None = moment()  # while it runs: whoever executes it is to end it
     only_hosts: str | None = text()  # with commas between: no other may be read; None means all
+    followed: bool | None  # known to be followed by one that is over, if it was not accepted
 
 
 class AttemptRecord(SQLModel, table=True):

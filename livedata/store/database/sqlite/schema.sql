@@ -84,14 +84,23 @@ CREATE TABLE datasets (
 	next_run_zone TEXT,
 	imported_head BIGINT,
 	label_column TEXT,
+	heard_at BIGINT,
 	CONSTRAINT pk_datasets PRIMARY KEY (id),
 	CONSTRAINT uq_datasets_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
 );
 
+CREATE INDEX ix_datasets_created_at ON datasets (owner, created_at, id);
+
+CREATE INDEX ix_datasets_heard_at ON datasets (owner, heard_at) WHERE status <> 'paused';
+
 CREATE INDEX ix_datasets_next_run_at ON datasets (next_run_at, id);
 
+CREATE INDEX ix_datasets_rows_updated_at ON datasets (owner, rows_updated_at);
+
 CREATE INDEX ix_datasets_schedule ON datasets (schedule, next_run_zone, next_run_at) WHERE status = 'active' AND schedule IS NOT NULL;
+
+CREATE INDEX ix_datasets_unfired ON datasets (owner, schedule) WHERE status <> 'paused' AND (status = 'draft' OR schedule IS NULL);
 
 CREATE TABLE bots (
 	id BLOB NOT NULL,
@@ -153,6 +162,7 @@ CREATE TABLE runs (
 	fresh BOOLEAN,
 	cancel_asked_at BIGINT,
 	only_hosts TEXT,
+	followed BOOLEAN,
 	CONSTRAINT pk_runs PRIMARY KEY (id),
 	CONSTRAINT fk_runs_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
@@ -162,6 +172,8 @@ CREATE INDEX ix_runs_dataset_id_completed_at ON runs (dataset_id, completed_at) 
 CREATE INDEX ix_runs_dataset_id_queued_at ON runs (dataset_id, queued_at, id);
 
 CREATE INDEX ix_runs_status_queued_at ON runs (status, queued_at);
+
+CREATE INDEX ix_runs_unaccepted ON runs (dataset_id) WHERE status IN ('failed', 'blocked', 'held') AND followed IS NULL;
 
 CREATE INDEX ix_runs_waiting ON runs (site, queued_at, id) WHERE status = 'queued';
 

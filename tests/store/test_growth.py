@@ -1,0 +1,87 @@
+"""What is asked of a store does not read more of it the more datasets there are.
+
+Counted are the steps of SQLite's machine and not the time, so that nothing else on the machine
+changes them; `python -m benchmarks.scale` measures the time, on both databases.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import scale
+from benchmarks.databases import SQLITE
+from livedata.store.database.store import Store
+
+FEW, MANY = 100, 1_000
+EVERY = 10
+"""SQLite tells of so many steps at once."""
+SLACK = 1_000
+"""What an index may be deeper, in steps."""
+GROWS_YET = {
+    *("datasets for an agent", "metrics, many waiting", "the due Runs of an owner"),
+    "what doctor looks at",
+}
+
+
+class Steps:
+    """Counts the steps of every connection that is opened."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self._connect: Callable[..., sqlite3.Connection] = sqlite3.connect
+        patch.setattr(sqlite3, "connect", self._opened)
+
+    def of(self, ask: Callable[[], object]) -> int:
+        """The steps of a question that was asked once already."""
+        ask()
+        before = self.count
+        ask()
+        return self.count - before
+
+    def _opened(self, *given: Any, **more: Any) -> sqlite3.Connection:
+        connection = self._connect(*given, **more)
+        connection.set_progress_handler(self._step, EVERY)
+        return connection
+
+    def _step(self) -> None:
+        self.count += EVERY
+
+
+def steps(folder: Path, counted: Steps, count: int) -> Mapping[str, int]:
+    """The steps of every question to a store of so many datasets."""
+    url = f"sqlite:///{folder / f'{count}.db'}"
+    with closing(Store(url)) as store:
+        scale.first_run(store)
+    with scale.connected(url) as driver:
+        scale.Filling(driver, SQLITE, count).fill()
+    with closing(Store(url)) as store:
+        taken = {each.what: counted.of(each.ask) for each in scale.without_queue(store)}
+        with scale.connected(url) as driver:
+            scale.Filling(driver, SQLITE, count).queue()
+        return taken | {each.what: counted.of(each.ask) for each in scale.with_queue(store)}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int, int]]:
+    """What was asked -> the steps in a small store, and in one of ten times as many datasets."""
+    folder = tmp_path_factory.mktemp("growth")
+    with pytest.MonkeyPatch.context() as patch:
+        counted = Steps(patch)
+        few, many = (steps(folder, counted, count) for count in (FEW, MANY))
+    return {what: (few[what], many[what]) for what in few}
+
+
+@pytest.mark.one_database
+def test_no_question_takes_more_steps_where_there_are_more_datasets(
+    measured: Mapping[str, tuple[int, int]],
+) -> None:
+    growing = {
+        what: (few, many) for what, (few, many) in measured.items() if many > 2 * few + SLACK
+    }
+    assert growing.keys() <= GROWS_YET
