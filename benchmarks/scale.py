@@ -127,7 +127,10 @@ class Filling:
         facts = f"CASE WHEN n % {self._runs} < 2 THEN t.facts END"
         # One in 50 was not accepted, and of three datasets that was the last one.
         refused = f"n % 50 = 7 OR n < {3 * self._runs} AND {newest}"
-        end = {"status": f"CASE WHEN {refused} THEN 'failed' ELSE t.status END"}
+        end = {
+            "status": f"CASE WHEN {refused} THEN 'failed' ELSE t.status END",
+            "followed": f"CASE WHEN ({refused}) AND NOT ({newest}) THEN TRUE END",
+        }
         self._copy("runs", of_each, id=run, **of, **times, **deltas, **end, facts=facts)
         kept = {
             "started_at": moment,

@@ -22,7 +22,7 @@ from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.settings import DayBudget, ResearchSettings
-from livedata.services.audit.vitals import Vitals, WorkerProcess, examine
+from livedata.services.audit.vitals import DAY, LOOKED_AT, Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
 from livedata.store.database.table import VERSION
@@ -33,8 +33,9 @@ NEEDS_A_PERSON = 9
 MINUTE = 60_000_000
 WAITS_LONG = 60 * MINUTE
 """A message that could not be delivered for so long needs a person."""
+MONTH = 30 * DAY
 MOST_SHOWN = 20
-"""How many datasets stand on the page; --json has all."""
+"""How many datasets stand on the page; --json has more."""
 
 
 @click.command("doctor")
@@ -219,9 +220,11 @@ def _print_growth(vitals: Vitals) -> None:
             for each in vitals.growth[:MOST_SHOWN]
         ],
     )
-    more = len(vitals.growth) - MOST_SHOWN
+    more = vitals.datasets - MOST_SHOWN
     if more > 0:
         print_text(f"and {plural(more, 'dataset')} with fewer changes")
+    if vitals.grown_since > vitals.now - MONTH:
+        print_text(f"counted since {_moment(vitals.grown_since)}, of the last {LOOKED_AT:,} Runs")
 
 
 def _line(worker: WorkerProcess) -> tuple[str, int, str, str]:
@@ -263,6 +266,8 @@ def _as_json(vitals: Vitals) -> dict[str, Any]:
             "oldest": ids.format_optional_timestamp(vitals.outbox.oldest),
             "givenUp": vitals.outbox.given_up,
         },
+        "datasets": vitals.datasets,
+        "growthSince": ids.format_timestamp(vitals.grown_since),
         "growth": [
             {
                 "owner": each.owner,

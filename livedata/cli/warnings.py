@@ -17,10 +17,9 @@ from livedata.store.schedules import NO_CREDITS, Skipping
 
 def warn_of_skipped(db: Database, owner: OwnerName, only: DatasetId | None = None) -> None:
     """Say of the datasets of an owner, or of one, that their fires are skipped."""
-    skipping = fires.skipping(db, owner)
+    skipping = fires.skipping(db, owner, None if only is None else [only])
     for dataset in skipping.values():
-        if only in {None, dataset.dataset}:
-            print_message(say_skipped(dataset, dataset.name))
+        print_message(say_skipped(dataset, dataset.name))
 
 
 def say_skipped(dataset: Skipping, name: str) -> str:

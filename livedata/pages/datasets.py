@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from flask import Response, g, request
@@ -163,9 +163,9 @@ def _page(
 
 
 def _summaries(shown: Sequence[Dataset]) -> list[Summary]:
-    owner = g.caller.owner
-    fires, skipped = next_fires(g.db, owner, context().zone), skipped_fires(g.db, owner)
-    ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
+    owner, those = g.caller.owner, [_raw(dataset) for dataset in shown]
+    fires, skipped = next_fires(g.db, those, context().zone), skipped_fires(g.db, owner, those)
+    ends = last_ends(g.db, owner, those, STRIP)
     return [
         Summary(
             dataset,
@@ -179,8 +179,10 @@ def _summaries(shown: Sequence[Dataset]) -> list[Summary]:
     ]
 
 
-def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]:
-    """The datasets of an owner whose schedules queue no Run at the moment."""
+def skipped_fires(
+    db: Database, owner: OwnerName, those: Collection[DatasetId]
+) -> Mapping[DatasetId, Skipped]:
+    """Those of these datasets of an owner whose schedules queue no Run at the moment."""
     return {
         dataset: Skipped(
             each.count,
@@ -189,7 +191,7 @@ def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]
             SKIPPED.get(each.reason, each.reason),
             tries([Remedy("grant_credits")], Subject(owner)) if each.reason == NO_CREDITS else (),
         )
-        for dataset, each in skipping(db, owner).items()
+        for dataset, each in skipping(db, owner, those).items()
     }
 
 

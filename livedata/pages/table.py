@@ -218,7 +218,7 @@ def _page_at(name: str, place: PageCursor | None) -> str | None:
 
 def _story(dataset: DatasetId, ends: Sequence[RunEnd]) -> dict[str, Any]:
     """How the last Runs ended, whether the schedule starts one, and the rows over time."""
-    stuck = skipped_fires(g.db, g.caller.owner).get(dataset)
+    stuck = skipped_fires(g.db, g.caller.owner, [dataset]).get(dataset)
     return {"strip": strip(ends), "stuck": stuck, "drawn": plot(of_table(ends))}
 
 

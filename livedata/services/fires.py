@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -27,11 +27,14 @@ class Timetable(Struct, frozen=True):
     skipped: Sequence[SkippedFire]
 
 
-def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, Micros]:
-    """Dataset -> its next fire; datasets without one, or with an unreadable one, are left out."""
+def next_fires(db: Database, those: Collection[DatasetId], zone: str) -> Mapping[DatasetId, Micros]:
+    """Dataset -> its next fire, of these; those without one, or with an unreadable one, are left
+    out."""
     with db.reading() as reader:
         now = reader.now()
-        active = [each for each in schedules.unpaused(reader, owner) if each.status == "active"]
+        active = [
+            each for each in schedules.scheduled_each(reader, those) if each.status == "active"
+        ]
     fires: dict[DatasetId, Micros] = {}
     for dataset in active:
         if dataset.schedule is not None:
@@ -59,10 +62,12 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
     return Timetable(upcoming, skipped)
 
 
-def skipping(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipping]:
-    """The datasets of an owner whose schedules do nothing at the moment."""
+def skipping(
+    db: Database, owner: OwnerName, those: Collection[DatasetId] | None = None
+) -> Mapping[DatasetId, Skipping]:
+    """The datasets of an owner, or of these alone, whose schedules do nothing at the moment."""
     with db.reading() as reader:
-        return {each.dataset: each for each in schedules.skipping(reader, owner)}
+        return {each.dataset: each for each in schedules.skipping(reader, owner, those)}
 
 
 def late_fires(db: Database) -> LateFires | None:

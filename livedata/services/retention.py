@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
-from livedata.store import datasets, held, looks, outbox, rows, runs, schedules
+from livedata.store import datasets, held, looks, outbox, rows, runs, schedules, shown_runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Expiring
 from livedata.store.database.store import Database, Store
@@ -74,6 +74,11 @@ def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
             with _politely(store) as writer:
                 count = aged.forget(writer, now - kept_for, BATCH)
             yield kind, count
+    count = BATCH
+    while count == BATCH:
+        with _politely(store) as writer:
+            count = shown_runs.note_followed(writer, BATCH)
+        yield FACTS, 0
     for old in _old_facts(store, now):
         # Also after a step that has found nothing: there may be very many of them.
         yield FACTS, 0

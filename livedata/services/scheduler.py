@@ -32,6 +32,8 @@ from livedata.store.queue import NewRun, OpenRun, RunOptions
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
+MOST_NAMED = 20
+"""So many drafts are named that are left out."""
 _UNREADABLE: tuple[type[Exception], ...] = (Damaged, *SYMPTOMS)
 
 
@@ -169,12 +171,19 @@ def _skip_each(writer: Writer, skips: Sequence[tuple[Scheduled, Micros, str]]) -
         _skip(writer, dataset, moment, reason)
 
 
+class Drafts(Struct, frozen=True):
+    """The drafts with a schedule, which nobody runs: the names of some, and how many there are."""
+
+    names: Sequence[str]
+    count: int
+
+
 def claim_due(
     store: Store,
     owner: OwnerName,
     zone: str = "UTC",
     options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
-) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
+) -> tuple[list[Queued], Drafts, list[tuple[str, LivedataError]]]:
     """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
 
     A dataset without a schedule is always due, an active one with a schedule when it fires, and a
@@ -188,15 +197,13 @@ def claim_due(
         for each in _misplanned(reader, now, zone):
             if each.owner == owner:
                 looked_at[each.id] = each
+        left = Drafts(*schedules.left_out(reader, owner, MOST_NAMED))
     due: list[Queued] = []
-    left: list[str] = []
     failed: list[tuple[str, LivedataError]] = []
     for dataset in sorted(looked_at.values(), key=lambda each: each.name):
         try:
             if dataset.schedule is None:
                 due.append(runs.take_up(store, owner, dataset.id, dataset.name, options))
-            elif dataset.status == "draft":
-                left.append(dataset.name)
             # Most datasets are not due: to ask costs no lock.
             elif _moves(dataset, now, zone):
                 fire = take_fire(store, dataset.id, zone, options)

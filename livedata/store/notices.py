@@ -277,11 +277,15 @@ def unheard(
 
     That is since when no Run was accepted, of those of which none is noted since a moment.
     """
-    of_owner = f"SELECT d.id, {_SINCE} FROM datasets d WHERE d.owner = :owner "  # noqa: S608
+    of_owner = (
+        f"SELECT d.id, {_SINCE} FROM datasets d "  # noqa: S608  (our own words)
+        "WHERE d.owner = :owner AND d.status <> 'paused'"
+    )
+    in_order = "ORDER BY d.heard_at LIMIT :limit"
     rows = reader.rows(
-        f"SELECT * FROM ({of_owner} AND d.status <> 'paused' AND d.heard_at IS NULL "  # noqa: S608
-        f"LIMIT :limit) new UNION ALL SELECT * FROM ({of_owner} AND d.status <> 'paused' "
-        f"AND d.heard_at < :before AND d.heard_at < {_SINCE} LIMIT :limit) old LIMIT :limit",
+        f"SELECT * FROM ({of_owner} AND d.heard_at IS NULL {in_order}) new "  # noqa: S608
+        f"UNION ALL SELECT * FROM ({of_owner} AND d.heard_at < :before "
+        f"AND d.heard_at < {_SINCE} {in_order}) old LIMIT :limit",
         owner=owner,
         before=before,
         limit=limit,

@@ -201,11 +201,12 @@ def condition(
 
 def wrong_since(reader: Reader, dataset: DatasetId) -> Micros | None:
     """When the first Run after the last accepted one was not accepted; None if all were."""
+    # By the dataset alone: asked for by their status, SQLite reads the Runs of all datasets.
     since: Micros | None = reader.value(
-        "SELECT min(completed_at) FROM runs WHERE dataset_id = :dataset "
-        "AND status IN ('held', 'failed', 'blocked') AND completed_at > coalesce("
-        "(SELECT max(completed_at) FROM runs WHERE dataset_id = :dataset "
-        "AND status = 'succeeded'), 0)",
+        "SELECT min(CASE WHEN status IN ('held', 'failed', 'blocked') THEN completed_at END) "
+        "FROM runs WHERE dataset_id = :dataset AND completed_at > coalesce("
+        "(SELECT max(CASE WHEN status = 'succeeded' THEN completed_at END) FROM runs "
+        "WHERE dataset_id = :dataset), 0)",
         dataset=dataset,
     )
     return since

@@ -13,6 +13,7 @@ from livedata.store.database.statements import Expiring, listed
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
 _ACTIVE = "status = 'active' AND schedule IS NOT NULL"
+_UNFIRED = "status <> 'paused' AND (status = 'draft' OR schedule IS NULL)"
 # One step in the index for each of them, whatever the number of datasets: neither database skips by
 # itself.
 _KINDS = f"""
@@ -24,6 +25,16 @@ WITH RECURSIVE kinds(schedule) AS (
     FROM kinds WHERE kinds.schedule IS NOT NULL)
 SELECT schedule FROM kinds WHERE schedule IS NOT NULL
 """  # noqa: S608  (our own words)
+# Every dataset with a skipped fire, by the same steps.
+_SKIPPED = """
+WITH RECURSIVE skipped(id) AS (
+    SELECT (SELECT dataset_id FROM skipped_fires ORDER BY dataset_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT s.dataset_id FROM skipped_fires s WHERE s.dataset_id > skipped.id
+            ORDER BY s.dataset_id LIMIT 1)
+    FROM skipped WHERE skipped.id IS NOT NULL)
+SELECT id FROM skipped WHERE id IS NOT NULL
+"""
 _PLAN = "UPDATE datasets SET next_run_at = :next_run_at, next_run_zone = :zone WHERE id = :dataset"
 OLD_SKIPPED = Expiring(
     *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
@@ -85,15 +96,39 @@ def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
     return [Scheduled(*row) for row in rows]
 
 
+def scheduled_each(reader: Reader, those: Collection[DatasetId]) -> list[Scheduled]:
+    """When each of these datasets is to run."""
+    if not those:
+        return []
+    names, named = listed("dataset", those)
+    return [Scheduled(*row) for row in reader.rows(f"{_SCHEDULED} WHERE id IN ({names})", **named)]
+
+
 def to_look_at(reader: Reader, owner: OwnerName, now: Micros) -> list[Scheduled]:
-    """The datasets of an owner that are due, are drafts, or are active without a schedule."""
+    """The datasets of an owner that are due: active by their schedule, or without one."""
+    # Not one question with OR: each of these is a step in an index. What is due is found by its
+    # moment: with a plain comparison SQLite would read all that the owner has.
     rows = reader.rows(
-        f"{_SCHEDULED} WHERE owner = :owner AND (status = 'draft' "
-        "OR status = 'active' AND (schedule IS NULL OR next_run_at <= :now))",
+        f"{_SCHEDULED} WHERE owner = :owner AND {_UNFIRED} AND schedule IS NULL UNION ALL "
+        f"{_SCHEDULED} WHERE {_ACTIVE} AND next_run_at <= :now AND owner || '' = :owner",
         owner=owner,
         now=now,
     )
     return [Scheduled(*row) for row in rows]
+
+
+def left_out(reader: Reader, owner: OwnerName, limit: int) -> tuple[list[str], int]:
+    """The names of `limit` drafts with a schedule at most, and how many an owner has."""
+    drafts = f"FROM datasets WHERE owner = :owner AND {_UNFIRED} AND schedule IS NOT NULL"
+    rows = reader.rows(
+        f"SELECT name {drafts} ORDER BY schedule LIMIT :limit",
+        owner=owner,
+        limit=limit,
+    )
+    count = len(rows)
+    if count == limit:
+        count = reader.value(f"SELECT count(*) {drafts}", owner=owner)
+    return sorted(name for (name,) in rows), count
 
 
 def kinds(reader: Reader) -> list[str]:
@@ -227,27 +262,33 @@ def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]
 
 
 def skipping(
-    reader: Reader, owner: OwnerName | None = None, dataset: DatasetId | None = None
+    reader: Reader,
+    owner: OwnerName | None = None,
+    those: Collection[DatasetId] | None = None,
 ) -> list[Skipping]:
     """The active datasets, of one owner or all, whose fires are skipped since their last Run.
 
-    With a `dataset`, of that alone.
+    With `those`, of these alone.
 
     Of one that is skipped for another reason than credits the second fire in a row counts: one is
     skipped whenever a Run takes longer than the time between two.
     """
-    # Not by coalesce: a database would read the skipped fires of all datasets.
-    named = "" if dataset is None else "AND d.id = :dataset "
+    if those is not None and not those:
+        return []
+    names, named = listed("dataset", those or ())
+    of = _SKIPPED if those is None else f"SELECT id FROM datasets WHERE id IN ({names})"  # noqa: S608
+    since = "FROM skipped_fires s WHERE s.dataset_id = d.id AND s.fired_at > d.last"
     rows = reader.rows(
-        "SELECT d.id, d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason "  # noqa: S608
-        "FROM skipped_fires l WHERE l.dataset_id = d.id ORDER BY l.fired_at DESC LIMIT 1) "
-        "FROM datasets d JOIN skipped_fires s ON s.dataset_id = d.id "
-        f"WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) {named}"
-        "AND s.fired_at > "
-        "coalesce((SELECT max(queued_at) FROM runs r WHERE r.dataset_id = d.id), 0) "
-        "GROUP BY d.id, d.owner, d.name ORDER BY d.owner, d.name",
+        f"SELECT d.id, d.owner, d.name, (SELECT count(*) {since}), "  # noqa: S608  (our own words)
+        f"(SELECT max(s.fired_at) {since}), "
+        f"(SELECT s.reason {since} ORDER BY s.fired_at DESC LIMIT 1) FROM ("
+        "SELECT a.id, a.owner, a.name, "
+        "coalesce((SELECT max(queued_at) FROM runs r WHERE r.dataset_id = a.id), 0) AS last "
+        f"FROM ({of}) k JOIN datasets a ON a.id = k.id "
+        "WHERE a.status = 'active' AND a.owner = coalesce(:owner, a.owner)) d "
+        "ORDER BY d.owner, d.name",
         owner=owner,
-        **({} if dataset is None else {"dataset": dataset}),
+        **named,
     )
-    skipped = [Skipping(*row) for row in rows]
+    skipped = [Skipping(*row) for row in rows if row[3]]
     return [each for each in skipped if each.count > 1 or each.reason == NO_CREDITS]

@@ -60,15 +60,29 @@ _BESIDE = {
     "later": "SELECT id FROM runs WHERE dataset_id = :dataset AND (queued_at, id) > "
     "(:moment, :run) ORDER BY queued_at, id LIMIT 1",
 }
-_NOT_ACCEPTED = """
+_MAY_BE_LAST = "r.status IN ('failed', 'blocked', 'held') AND r.followed IS NULL"
+REFUSED = f"""
+{_MAY_BE_LAST} AND r.id = (
+    SELECT l.id FROM runs l WHERE l.dataset_id = r.dataset_id
+    AND l.status NOT IN ('queued', 'running') ORDER BY l.queued_at DESC, l.id DESC LIMIT 1)
+"""  # noqa: S608  (our own words)
+"""Whether a Run r was not accepted, and is the last of its dataset that is over.
+
+Few may be: those that are known to be followed are in no index. SQLite begins with these Runs only
+before a CROSS JOIN, which keeps its order.
+"""
+_NOT_ACCEPTED = f"""
 SELECT d.id, d.name, r.id, r.status, coalesce(r.completed_at, r.queued_at), r.error, (
     SELECT CASE WHEN n.status IN ('queued', 'running') THEN n.id END FROM runs n
     WHERE n.dataset_id = d.id ORDER BY n.queued_at DESC, n.id DESC LIMIT 1)
-FROM datasets d JOIN runs r ON r.id = (
-    SELECT id FROM runs WHERE dataset_id = d.id AND status NOT IN ('queued', 'running')
-    ORDER BY queued_at DESC, id DESC LIMIT 1)
-WHERE d.owner = :owner AND r.status <> 'succeeded'
-"""
+FROM runs r CROSS JOIN datasets d WHERE d.id = r.dataset_id AND d.owner = :owner AND {REFUSED}
+"""  # noqa: S608  (the same)
+_FOLLOWED = f"""
+SELECT r.id FROM runs r WHERE {_MAY_BE_LAST} AND EXISTS (
+    SELECT 1 FROM runs l WHERE l.dataset_id = r.dataset_id
+    AND (l.queued_at, l.id) > (r.queued_at, r.id) AND l.status NOT IN ('queued', 'running'))
+LIMIT :limit
+"""  # noqa: S608  (the same)
 
 
 class NotAccepted(Struct, frozen=True):
@@ -174,10 +188,25 @@ def not_accepted(
     if dataset is None:
         rows = reader.rows(_NOT_ACCEPTED, owner=owner)
     else:
-        rows = reader.rows(f"{_NOT_ACCEPTED} AND d.id = :dataset", owner=owner, dataset=dataset)
+        rows = reader.rows(
+            f"{_NOT_ACCEPTED} AND r.dataset_id = :dataset", owner=owner, dataset=dataset
+        )
     return {
         dataset: NotAccepted(name, format_uuid(run), *ended) for dataset, name, run, *ended in rows
     }
+
+
+def note_followed(writer: Writer, limit: int) -> int:
+    """Note of Runs that were not accepted that another of their dataset has ended since.
+
+    Of `limit` at most; how many that was.
+    """
+    # Later and not when a Run ends: then each would look for the one before it.
+    followed = writer.all_locked_if_free(_FOLLOWED, limit=limit)
+    writer.many(
+        "UPDATE runs SET followed = TRUE WHERE id = :run", [{"run": run} for (run,) in followed]
+    )
+    return len(followed)
 
 
 def ahead(

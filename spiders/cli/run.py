@@ -303,11 +303,13 @@ def _due(
     store: Store, owner: str, zone: str, options: RunOptions, codes: list[int]
 ) -> list[Queued]:
     queue, left, refused = scheduler.claim_due(store, owner, zone, options)
-    for name in left:
+    for name in left.names:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
             f"{hint(Remedy('start_schedule'), Subject(owner, name))}"
         )
+    if (more := left.count - len(left.names)) > 0:
+        print_message(f"Left out too: {plural(more, 'more draft')} with a schedule.")
     for name, error in refused:
         codes.append(exit_code(error))
         print_message(f"{escape_controls(name)}: {explained(error)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
@@ -48,6 +48,13 @@ def scheduled(store: Store, schedule: str, name: str = "shop") -> DatasetId:
     return dataset
 
 
+def every_fire(store: Store) -> Mapping[DatasetId, Micros]:
+    """The next fires of all datasets."""
+    with store.reading() as reader:
+        those = [dataset for (dataset,) in reader.rows("SELECT id FROM datasets")]
+    return next_fires(store, those, "UTC")
+
+
 def fired(store: Store) -> int:
     """How many Runs a look at the schedules starts; each of them ends at once."""
     due, _, _ = scheduler.claim_due(store, "local")
@@ -85,7 +92,7 @@ def test_a_next_fire_that_lies_too_far_away_is_told_and_noted_from_now(
     dataset = scheduled(store, DAILY)
     set_time(NOON)
     tomorrow = NOON + DAY - HOUR // 2
-    assert next_fires(store, "local", "UTC") == {dataset: tomorrow}
+    assert every_fire(store) == {dataset: tomorrow}
     assert fired(store) == 0
     with store.reading() as reader:
         assert reader.value("SELECT next_run_at FROM datasets") == tomorrow
@@ -99,7 +106,7 @@ def test_only_active_datasets_with_a_schedule_have_a_next_fire(
     paused = scheduled(store, DAILY, "paused")
     datasets.update(store, "local", paused, read(UpdateDataset, {"status": "paused"}))
     active = scheduled(store, HOURLY, "active")
-    assert next_fires(store, "local", "UTC") == {active: NOON + HOUR // 2}
+    assert every_fire(store) == {active: NOON + HOUR // 2}
 
 
 def test_an_active_schedule_that_lost_its_next_fire_gets_it_back(
@@ -110,7 +117,7 @@ def test_an_active_schedule_that_lost_its_next_fire_gets_it_back(
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = NULL")
     assert fired(store) == 0
-    assert next_fires(store, "local", "UTC") == {dataset: NOON + HOUR // 2}
+    assert every_fire(store) == {dataset: NOON + HOUR // 2}
     set_time(NOON + HOUR)
     assert fired(store) == 1
 
@@ -122,7 +129,7 @@ def test_the_next_fire_of_a_schedule_that_cannot_be_read_is_unknown(
     scheduled(store, DAILY)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET schedule = 'x y z'")
-    assert next_fires(store, "local", "UTC") == {}
+    assert every_fire(store) == {}
     assert "unknown: the schedule cannot be read" in Shell(tmp_path).out("dataset", "show", "shop")
 
 
@@ -139,6 +146,17 @@ def test_what_is_due_is_queued_fresh_if_that_is_asked_for(
         assert [queue.is_fresh(reader, queued.run) for queued in due] == [fresh, fresh]
 
 
+def test_of_many_drafts_with_a_schedule_some_are_named_and_all_counted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "MOST_NAMED", 2)
+    for name in ("one", "two", "three"):
+        dataset = make_dataset(store, name=name)
+        datasets.update(store, "local", dataset, read(UpdateDataset, {"schedule": DAILY}))
+    due, left, failed = scheduler.claim_due(store, "local")
+    assert (due, failed, left.count, len(left.names)) == ([], [], 3, 2)
+
+
 def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
     store: Store, set_time: Callable[[int], None]
 ) -> None:
@@ -149,7 +167,7 @@ def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
         writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
     set_time(NOON)
     due, left, failed = scheduler.claim_due(store, "local")
-    assert ([queued.name for queued in due], left) == (["sound"], [])
+    assert ([queued.name for queued in due], left.count) == (["sound"], 0)
     ((name, error),) = failed
     assert name == "broken"
     assert error.message == (
@@ -261,7 +279,7 @@ def test_a_changed_time_zone_moves_the_next_fires_at_the_next_start(
     assert kept == {dataset: NOON + 7 * HOUR // 2, paused: None}
     assert ticked(store, "America/New_York") == []
     scheduler.replan(store, "UTC")
-    assert next_fires(store, "local", "UTC") == {dataset: NOON + DAY - HOUR // 2}
+    assert every_fire(store) == {dataset: NOON + DAY - HOUR // 2}
 
 
 def test_a_start_asks_for_what_was_planned_wrong_and_reads_no_other_dataset(

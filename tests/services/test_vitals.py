@@ -8,9 +8,10 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.ids import Micros, RunId
-from livedata.services import leases, runs
+from livedata.services import leases, retention, runs
+from livedata.services.audit import vitals
 from livedata.services.audit.vitals import Vitals, examine
-from livedata.store import datasets, schedules
+from livedata.store import datasets, schedules, shown_runs
 from livedata.store.audit.vitals import Growth
 from tests import made
 from tests.services.table import A, B, Table
@@ -45,6 +46,41 @@ def test_a_dataset_gains_what_its_accepted_runs_wrote(table: Table) -> None:
     assert (first.owner, first.name) == ("local", "shop")
     assert (first.week, first.month) == (Growth(1, 1), Growth(3, 5))
     assert (second.name, second.month) == (other.dataset["name"], Growth(0, 0))
+
+
+def test_what_was_gained_is_counted_of_so_many_runs_at_most(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vitals, "LOOKED_AT", 2)
+    table.take(A, B)
+    assert told(table).grown_since < ids.now() - 29 * DAY
+    for price in (11, 12):
+        table.take({**A, "price": price}, B)
+    seen = told(table)
+    assert seen.growth[0].month == Growth(2, 2)
+    assert seen.grown_since > ids.now() - MINUTE
+
+
+def test_a_dataset_is_in_trouble_while_its_last_run_was_not_accepted(table: Table) -> None:
+    def in_trouble() -> list[str]:
+        found = [each.status for each in told(table).unaccepted]
+        with table.store.reading() as reader:
+            assert len(shown_runs.not_accepted(reader, "local")) == len(found)
+        return found
+
+    assert in_trouble() == []
+    table.take()
+    assert in_trouble() == ["failed"]
+    table.take()
+    retention.forget_old(table.store)
+    # The first one is known to be followed, and so the second one alone may be the last.
+    with table.store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs WHERE followed") == 1
+    assert in_trouble() == ["failed"]
+    table.take(A)
+    assert in_trouble() == []
+    retention.forget_old(table.store)
+    assert in_trouble() == []
 
 
 def test_a_process_with_runs_is_named_by_its_lease(table: Table) -> None:

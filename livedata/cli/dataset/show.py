@@ -31,7 +31,8 @@ def list_datasets(ctx: CommandContext, limit: int) -> None:
     with ctx.at_one_moment() as db:
         # One more than asked for tells whether there are more.
         datasets = queries.datasets(db, ctx.owner, limit + 1)
-        next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
+        those = [DatasetId(raw_id(dataset["id"])) for dataset in datasets]
+        next_runs = next_fires(db, those, ctx.settings.timezone)
         if not ctx.json:
             warn_of_skipped(db, ctx.owner)
     more, datasets = len(datasets) > limit, datasets[:limit]

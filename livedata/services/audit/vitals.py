@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.ids import Micros, RunId
 from livedata.services import leases
 from livedata.services.fires import LATE
 from livedata.store import digests, outbox, queue, runs, schedules
@@ -24,6 +24,10 @@ DAY = 86_400_000_000
 SECOND = 1_000_000
 MARGIN = 60 * SECOND
 """A Run may be written some seconds after the moment at which it says that it was queued."""
+LOOKED_AT = 10_000
+"""So many accepted Runs say what datasets gained: more take longer than a person waits."""
+MOST_GROWN = 1_000
+"""Of so many datasets it is said what they gained."""
 REMEMBERED = 2 * 3_600 * SECOND
 """How far back a clock may be set, and each Run is still told once; a time zone is an hour."""
 
@@ -48,11 +52,17 @@ class DatasetGrowth(Struct, frozen=True):
 
 
 class Vitals(Struct, frozen=True):
-    """What one looks at to see that all is well; `oldest` is since when the longest Run waits."""
+    """What one looks at to see that all is well; `oldest` is since when the longest Run waits.
+
+    `growth` is of so many of the `datasets` as gained most since `grown_since`: that is 30 days
+    ago, or where the last Runs begin that were looked at.
+    """
 
     now: Micros
     size: int
     growth: Sequence[DatasetGrowth]
+    grown_since: Micros
+    datasets: int
     workers: Sequence[WorkerProcess]
     queued: int
     oldest: Micros | None
@@ -71,7 +81,8 @@ def examine(db: Database, late: int) -> Vitals:
         return Vitals(
             now,
             reader.size(),
-            _growth(reader, now),
+            *_growth(reader, now),
+            vitals.count_datasets(reader),
             _workers(reader),
             queued,
             oldest,
@@ -95,19 +106,20 @@ def _needs_a_person(dataset: Unaccepted) -> bool:
     return dataset.status == "held" or not dataset.accepted or dataset.in_a_row > 1
 
 
-def _growth(reader: Reader, now: Micros) -> list[DatasetGrowth]:
-    """What each dataset gained, those first that gained most."""
-    week = vitals.growth(reader, Micros(now - 7 * DAY))
-    month = vitals.growth(reader, Micros(now - 30 * DAY))
-    gained = [
-        DatasetGrowth(owner, name, _of(week, dataset), _of(month, dataset))
-        for dataset, owner, name in vitals.datasets(reader)
+def _growth(reader: Reader, now: Micros) -> tuple[Sequence[DatasetGrowth], Micros]:
+    """What each dataset gained, those first that gained most, and since when that was counted."""
+    month = vitals.looked_back(reader, Micros(now - 30 * DAY), LOOKED_AT)
+    week = max(month, Micros(now - 7 * DAY))
+    grown = vitals.growth(reader, week, month, MOST_GROWN)
+    known, none = {key for key, *_ in grown}, Growth(0, 0)
+    others = [
+        DatasetGrowth(owner, name, none, none)
+        for key, owner, name in vitals.datasets(reader, MOST_GROWN)
+        if key not in known
     ]
-    return sorted(gained, key=lambda dataset: -dataset.month.changes)
-
-
-def _of(growth: Mapping[DatasetId, Growth], dataset: DatasetId) -> Growth:
-    return growth.get(dataset, Growth(0, 0))
+    gained = [DatasetGrowth(*each[1:]) for each in grown] + others
+    in_order = sorted(gained, key=lambda each: (-each.month.changes, each.owner, each.name))
+    return in_order[:MOST_GROWN], month
 
 
 def _workers(reader: Reader) -> list[WorkerProcess]:

@@ -59,7 +59,7 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
 
     At the first for want of credits, and at the second in a row for another reason.
     """
-    skipping = schedules.skipping(writer, owner, dataset)
+    skipping = schedules.skipping(writer, owner, [dataset])
     if not skipping:
         return
     (fires,) = skipping

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.store.database.backend import Reader
+from livedata.store.shown_runs import REFUSED
 
 
 class LeasedRuns(Struct, frozen=True):
@@ -69,10 +70,12 @@ def ended(reader: Reader, since: Micros) -> list[Ended]:
 
 def oldest_open(reader: Reader) -> Micros | None:
     """When the first was queued of the Runs that have not ended."""
-    moment: Micros | None = reader.value(
-        "SELECT min(queued_at) FROM runs WHERE status IN ('queued', 'running')"
-    )
-    return moment
+    # Of each status by itself: that is the first entry of an index.
+    moments = [
+        reader.value("SELECT min(queued_at) FROM runs WHERE status = :status", status=status)
+        for status in ("queued", "running")
+    ]
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def work(reader: Reader) -> list[LeasedRuns]:
@@ -85,41 +88,72 @@ def work(reader: Reader) -> list[LeasedRuns]:
     return [LeasedRuns(*row) for row in rows]
 
 
-def datasets(reader: Reader) -> list[tuple[DatasetId, str, str]]:
-    """(id, owner, name) of every dataset."""
-    return [
-        (key, owner, name)
-        for key, owner, name in reader.rows(
-            "SELECT id, owner, name FROM datasets ORDER BY owner, name"
-        )
-    ]
+def datasets(reader: Reader, limit: int) -> list[tuple[DatasetId, str, str]]:
+    """(id, owner, name) of the first datasets by owner and name."""
+    rows = reader.rows(
+        "SELECT id, owner, name FROM datasets ORDER BY owner, name LIMIT :limit", limit=limit
+    )
+    return [(key, owner, name) for key, owner, name in rows]
 
 
-def growth(reader: Reader, since: Micros) -> dict[DatasetId, Growth]:
-    """Dataset -> what it gained since a moment, by Runs; those without a Run are left out."""
+def count_datasets(reader: Reader) -> int:
+    """How many datasets there are, of all owners."""
+    count: int = reader.value("SELECT count(*) FROM datasets")
+    return count
+
+
+def looked_back(reader: Reader, since: Micros, limit: int) -> Micros:
+    """Where the last `limit` accepted Runs begin, if that is later than a moment."""
+    first: Micros | None = reader.value(
+        "SELECT queued_at FROM runs WHERE status = 'succeeded' AND queued_at >= :since "
+        "ORDER BY queued_at DESC LIMIT 1 OFFSET :limit",
+        since=since,
+        limit=limit,
+    )
+    return since if first is None else Micros(first + 1)
+
+
+def growth(
+    reader: Reader, week: Micros, month: Micros, limit: int
+) -> list[tuple[DatasetId, str, str, Growth, Growth]]:
+    """(id, owner, name, since the one moment, since the other) of what gained most.
+
+    By the changes since the second one, which is the earlier of both.
+    """
     # Of the Runs and not of the revisions: those have no index of their times, and are far more.
     rows = reader.rows(
-        "SELECT dataset_id, count(*), "
-        "CAST(sum(new_rows + changed_rows + gone_rows) AS BIGINT) FROM runs "
-        "WHERE status = 'succeeded' AND queued_at >= :since GROUP BY dataset_id",
-        since=since,
+        "SELECT d.id, d.owner, d.name, g.runs_of_week, g.of_week, g.runs, g.changes FROM ("
+        "SELECT dataset_id, count(*) AS runs, "
+        "count(CASE WHEN queued_at >= :week THEN 1 END) AS runs_of_week, "
+        "CAST(sum(new_rows + changed_rows + gone_rows) AS BIGINT) AS changes, "
+        "CAST(sum(CASE WHEN queued_at >= :week THEN new_rows + changed_rows + gone_rows ELSE 0 END)"
+        " AS BIGINT) AS of_week "
+        "FROM runs WHERE status = 'succeeded' AND queued_at >= :month GROUP BY dataset_id "
+        "ORDER BY changes DESC LIMIT :limit) g "
+        "JOIN datasets d ON d.id = g.dataset_id ORDER BY d.owner, d.name",
+        week=week,
+        month=month,
+        limit=limit,
     )
-    return {dataset: Growth(runs, changes) for dataset, runs, changes in rows}
+    return [
+        (key, owner, name, Growth(*counts[:2]), Growth(*counts[2:]))
+        for key, owner, name, *counts in rows
+    ]
 
 
 def unaccepted(reader: Reader) -> list[Unaccepted]:
     """The datasets, but for paused ones, whose last Run that is over was not accepted."""
     over = "status NOT IN ('queued', 'running')"
+    # Told apart within the Runs of a dataset: asked for by their status, SQLite reads those of all.
+    accepted = "CASE WHEN a.status = 'succeeded' THEN a.queued_at END"
     rows = reader.rows(
         "SELECT d.owner, d.name, r.id, r.status, r.completed_at, r.stop, "  # noqa: S608
         f"(SELECT count(*) FROM runs n WHERE n.dataset_id = d.id AND n.{over}), "
-        "(SELECT count(*) FROM runs a WHERE a.dataset_id = d.id AND a.status = 'succeeded'), "
+        f"(SELECT count({accepted}) FROM runs a WHERE a.dataset_id = d.id), "
         f"(SELECT count(*) FROM runs f WHERE f.dataset_id = d.id AND f.{over} AND f.queued_at > "
-        "coalesce((SELECT max(a.queued_at) FROM runs a WHERE a.dataset_id = d.id "
-        "AND a.status = 'succeeded'), -1)), "
+        f"coalesce((SELECT max({accepted}) FROM runs a WHERE a.dataset_id = d.id), -1)), "
         "(SELECT count(*) FROM rows w WHERE w.dataset_id = d.id AND w.presence = 'present') "
-        "FROM datasets d JOIN runs r ON r.id = (SELECT l.id FROM runs l WHERE l.dataset_id = d.id "
-        f"AND l.{over} ORDER BY l.queued_at DESC, l.id DESC LIMIT 1) "
-        "WHERE d.status <> 'paused' AND r.status <> 'succeeded' ORDER BY d.owner, d.name"
+        "FROM runs r CROSS JOIN datasets d WHERE d.id = r.dataset_id "
+        f"AND d.status <> 'paused' AND {REFUSED} ORDER BY d.owner, d.name"
     )
     return [Unaccepted(*row) for row in rows]

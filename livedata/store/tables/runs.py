@@ -54,7 +54,7 @@ class RunRecord(SQLModel, table=True):
         # The Runs that may be the last of their dataset, and were not accepted.
         some(
             "ix_runs_unaccepted",
-            "dataset_id",
+            *("status", "dataset_id"),
             where="status IN ('failed', 'blocked', 'held') AND followed IS NULL",
             unique=False,
         ),

@@ -174,7 +174,7 @@ CREATE INDEX ix_runs_dataset_id_queued_at ON runs (dataset_id, queued_at, id);
 
 CREATE INDEX ix_runs_status_queued_at ON runs (status, queued_at);
 
-CREATE INDEX ix_runs_unaccepted ON runs (dataset_id) WHERE status IN ('failed', 'blocked', 'held') AND followed IS NULL;
+CREATE INDEX ix_runs_unaccepted ON runs (status, dataset_id) WHERE status IN ('failed', 'blocked', 'held') AND followed IS NULL;
 
 CREATE INDEX ix_runs_waiting ON runs (site, queued_at, id) WHERE status = 'queued';
 

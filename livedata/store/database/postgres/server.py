@@ -229,6 +229,8 @@ class Postgres:
         if problem := self._problem(driver.info):
             driver.close()
             raise StoreUnavailable(problem)
+        if autocommit:
+            driver.execute(_PLAIN, prepare=False)
         return driver
 
     def _problem(self, server: ConnectionInfo) -> str | None:
@@ -248,6 +250,11 @@ class Postgres:
         # The primary message only: the others quote the statement and its values.
         text = error.diag.message_primary or str(error)
         return StoreUnavailable(words.failure(self.place, error.sqlstate, text))
+
+
+# Whoever asks wants a few rows of very many: to start other processes for that, or to compile it,
+# takes a tenth of a second. Not by the parameters: some poolers refuse those that they do not know.
+_PLAIN = "SET max_parallel_workers_per_gather = 0; SET jit = off"
 
 
 def _parameters(url: str) -> dict[str, Any]:
