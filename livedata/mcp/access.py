@@ -27,6 +27,8 @@ from livedata.store.database.store import Database
 
 LONGEST_NAME: Final = 120 * len(r"\u202e")
 """In characters: that of a dataset, with each of them written out."""
+_AT_ONCE: Final = 100
+"""So many names are read at once."""
 _RECENT: Final = 20
 """Among so many Runs is the last one that has ended: a dataset has one open Run at most."""
 
@@ -126,27 +128,41 @@ class DatasetAccess(Struct, frozen=True):
     @contextmanager
     def opened(self, given: str) -> Iterator[OpenDataset]:
         """The dataset of a name. Raises NotFound, which lists what there is."""
+        wanted = escape_controls(given)
         with self.database.at_one_moment() as moment, moment.reading() as reader:
-            names = self._names(reader)
-            chosen = queries.choose_dataset(escape_controls(given), names)
-            yield self._open(moment, reader, chosen, dict(names)[chosen])
+            chosen, name = datasets.named(reader, self.owner, given), wanted
+            if chosen is None or given != wanted or not self._may_see(chosen):
+                names = [(key, escape_controls(name)) for key, name in self._after(reader, "")]
+                chosen = queries.choose_dataset(wanted, names)
+                name = dict(names)[chosen]
+            yield self._open(moment, reader, chosen, name)
 
     @contextmanager
     def every(self, after: str) -> Iterator[Iterator[OpenDataset]]:
         """The datasets whose names come after one, by name."""
         with self.database.at_one_moment() as moment, moment.reading() as reader:
-            names = sorted((name, key) for key, name in self._names(reader) if name > after)
-            yield (self._open(moment, reader, key, name) for name, key in names)
+            if "\\" in after:
+                # Written out, it may be less or more than others that it was not.
+                names = (name for _, name in self._after(reader, ""))
+                after = next((name for name in names if escape_controls(name) == after), after)
+            yield (
+                self._open(moment, reader, key, escape_controls(name))
+                for key, name in self._after(reader, after)
+            )
 
     def _open(self, db: Database, reader: Reader, key: DatasetId, name: str) -> OpenDataset:
         return OpenDataset(db, reader, self.owner, key, name, self.zone, self.writes)
 
-    def _names(self, reader: Reader) -> list[tuple[DatasetId, str]]:
-        return [
-            (key, escape_controls(name))
-            for key, name in datasets.all_names(reader, self.owner)
-            if self.only is None or key in self.only
-        ]
+    def _may_see(self, dataset: DatasetId) -> bool:
+        return self.only is None or dataset in self.only
+
+    def _after(self, reader: Reader, name: str) -> Iterator[tuple[DatasetId, str]]:
+        """The (id, name) of those whose names come after one, by name."""
+        names = [(DatasetId(b""), name)]
+        while names:
+            # Some at a time: an answer has room for a few of very many.
+            names = datasets.names_after(reader, self.owner, names[-1][1], _AT_ONCE)
+            yield from ((key, name) for key, name in names if self._may_see(key))
 
 
 def explain_call(dataset: str) -> dict[str, Any]:

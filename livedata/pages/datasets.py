@@ -45,7 +45,9 @@ IN_SIGHT: Final = 8
 """So many of them stand above what is new, a third of a screen; the others open below these."""
 LONGEST_SEARCH: Final = 200
 CARDS: Final = 3
-"""So many datasets in trouble are told with the reason; the others by name."""
+"""So many datasets in trouble are told with the reason; others by name."""
+NAMED: Final = 50
+"""So many others; of all the others how many there are."""
 
 
 class Skipped(Struct, frozen=True):
@@ -154,7 +156,8 @@ def _page(
             for each in troubles
             if each.trouble.newer and each.trouble.status == "held"
         },
-        also_troubled=troubles[CARDS:],
+        also_troubled=troubles[CARDS : CARDS + NAMED],
+        number_troubled=len(troubles),
         told=told,
         visit=visit,
         more=more,

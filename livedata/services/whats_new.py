@@ -35,6 +35,8 @@ from livedata.store.shown_runs import NotAccepted
 
 OF_A_NEW_TABLE: Final = 4
 """Of a table that is new as a whole so many rows are told: who wants them opens it."""
+COUNTED: Final = 1_000
+"""So many datasets that follow are counted."""
 
 _PRESENT: Final = ("new", "changed", "unchanged")
 
@@ -161,6 +163,11 @@ class NewsPage(Struct, frozen=True):
     passed: int
     following: int
 
+    @property
+    def may_be_more(self) -> bool:
+        """Whether not all that follow were counted."""
+        return self.following == COUNTED
+
 
 class _Window(Struct, frozen=True):
     """The revisions of a dataset that a period has."""
@@ -196,7 +203,8 @@ def news(
     first, and all without changes are left out.
     """
     with db.reading() as reader:
-        news_reader = _NewsReader(reader, owner, period)
+        most = passed + bounds.datasets + COUNTED
+        news_reader = _NewsReader(reader, owner, period, most)
         listed = (news_reader.changed if rows_alone else news_reader.datasets)[passed:]
         windows = news_reader.windows(listed[: bounds.datasets])
         # A dataset of which much changed leaves the others their share of the work.
@@ -209,7 +217,8 @@ def news(
         # And of the place: what is not shown of one is counted.
         shown = shares([min(len(each.rows), bounds.rows_of_each) for each in told], bounds.rows)
         cut = [_cut(each, most) for each, most in zip(told, shown, strict=True)]
-        return NewsPage(cut, passed + len(windows), len(listed) - len(windows))
+        following = len(listed) - len(windows)
+        return NewsPage(cut, passed + len(windows), min(following, COUNTED))
 
 
 def troubled(db: Database, owner: OwnerName) -> list[Troubled]:
@@ -246,15 +255,17 @@ def every_news(db: Database, owner: OwnerName, period: Period) -> Iterator[Datas
 class _NewsReader:
     """Reads what is new of the datasets of an owner in a period, one by one."""
 
-    def __init__(self, reader: Reader, owner: OwnerName, period: Period) -> None:
-        self._reader, self._owner, self._period = reader, owner, period
+    def __init__(
+        self, reader: Reader, owner: OwnerName, period: Period, most: int | None = None
+    ) -> None:
+        self._reader, self._owner, self._period, self._most = reader, owner, period, most
         # Of all datasets at once: to ask for each would be a question for each.
         self._refused = shown_runs.not_accepted(reader, owner)
 
     @property
     def changed(self) -> list[DatasetId]:
         """Those whose rows may have changed, what changed last first."""
-        return datasets.updated_since(self._reader, self._owner, self._period.since)
+        return datasets.updated_since(self._reader, self._owner, self._period.since, self._most)
 
     @property
     def datasets(self) -> list[DatasetId]:

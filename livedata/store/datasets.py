@@ -178,6 +178,21 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def names_after(
+    reader: Reader, owner: OwnerName, name: str, limit: int, passed: int = 0
+) -> list[tuple[DatasetId, str]]:
+    """The same of `limit` at most, behind a name, or behind as many more as are passed."""
+    rows = reader.rows(
+        "SELECT id, name FROM datasets WHERE owner = :owner AND name > :name "
+        "ORDER BY name LIMIT :limit OFFSET :passed",
+        owner=owner,
+        name=name,
+        limit=limit,
+        passed=passed,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def read_by_schedule(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str, bool]]:
     """(id, name, whether its schedule queues Runs) of everything the owner has, by name."""
     rows = reader.rows(
@@ -188,15 +203,27 @@ def read_by_schedule(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, 
     return [(dataset, name, bool(is_read)) for dataset, name, is_read in rows]
 
 
-def updated_since(reader: Reader, owner: OwnerName, moment: Micros) -> list[DatasetId]:
-    """What an owner has with a revision of a moment or later, that of the last one first."""
+def updated_since(
+    reader: Reader, owner: OwnerName, moment: Micros, limit: int | None = None
+) -> list[DatasetId]:
+    """What an owner has with a revision of a moment or later, that of the last one first.
+
+    Of `limit` at most.
+    """
     rows = reader.rows(
         "SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0 "
-        "ORDER BY rows_updated_at DESC, name",
+        f"ORDER BY rows_updated_at DESC, name {'' if limit is None else 'LIMIT :limit'}",  # noqa: S608
         owner=owner,
         moment=moment,
+        **({} if limit is None else {"limit": limit}),
     )
     return [dataset for (dataset,) in rows]
+
+
+def count(reader: Reader, owner: OwnerName) -> int:
+    """How many an owner has."""
+    number: int = reader.value("SELECT count(*) FROM datasets WHERE owner = :owner", owner=owner)
+    return number
 
 
 def further(reader: Reader, after: DatasetId, count: int) -> DatasetId | None:

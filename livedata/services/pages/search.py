@@ -143,8 +143,7 @@ def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> Datase
     looked: list[_Rows] = []
     left, needle = _TOGETHER, text.casefold()
     with db.reading() as reader:
-        listed = datasets.all_names(reader, owner)[passed:]
-        for dataset, _ in listed[:DATASETS]:
+        for dataset, _ in datasets.names_after(reader, owner, "", DATASETS, passed):
             looked.append(_rows_of(reader, owner, dataset, text))
             left -= looked[-1].looking.looked_at
             if left <= 0:
@@ -154,13 +153,14 @@ def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> Datase
             _hits(reader, owner, each, most, needle)
             for each, most in zip(looked, told, strict=True)
         ]
-    return DatasetSearch(hits, passed + len(hits), len(listed) - len(hits))
+        following = datasets.count(reader, owner) - passed - len(hits)
+    return DatasetSearch(hits, passed + len(hits), max(0, following))
 
 
 def examples(db: Database, owner: OwnerName) -> list[SearchExample]:
     """What could be searched of the datasets of an owner that have changed last."""
     with db.reading() as reader:
-        recent = datasets.updated_since(reader, owner, Micros(0))[:_EXAMPLES]
+        recent = datasets.updated_since(reader, owner, Micros(0), _EXAMPLES)
         return [each for key in recent if (each := _example(reader, owner, key)) is not None]
 
 
