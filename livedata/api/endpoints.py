@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
-from livedata.api.queries import Parameter, identified, read_query
+from livedata.api.queries import Parameter, identified, read_known, read_query
 from livedata.api.responses import (
     Internal,
     UnsupportedMediaType,
@@ -182,7 +182,8 @@ class Endpoint(Struct, frozen=True):
 
     def _read(self, app: AppContext, caller: Caller, ids: tuple[bytes, ...]) -> ApiRequest:
         try:
-            query = read_query(self.parameters, request.query_string) if 400 in self.errors else {}
+            read_all = read_query if 400 in self.errors else read_known
+            query = read_all(self.parameters, request.query_string)
             body = read_body(self.body, unreadable_is_400=400 in self.errors) if self.body else None
         except Exception:
             # A 404 goes before a 400, 415 or 422. Looked up only now, because the view itself

@@ -16,8 +16,9 @@ import re
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from msgspec import Struct
 
@@ -202,6 +203,17 @@ def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, An
     if problems:
         first = summary(format_detail(problems[0]), len(problems))
         raise BadRequest(first, tuple(problems))
+    return values
+
+
+def read_known(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, Any]:
+    """The same where the interface has no 400: what is unknown or wrong is ignored."""
+    values = {parameter.name: parameter.default for parameter in parameters}
+    given = dict(parse_qsl(query.decode("ascii", "replace")))
+    for parameter in parameters:
+        with suppress(ValueError):
+            if parameter.name in given:
+                values[parameter.name] = parameter.read(given[parameter.name])
     return values
 
 

@@ -5,7 +5,9 @@ Each reads its query, calls a service, and replies.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from contextlib import suppress
+
+from flask import Blueprint, Response, after_this_request
 
 from livedata.api import tables
 from livedata.api.endpoints import ENDPOINTS, ApiRequest, Header, endpoint
@@ -44,10 +46,12 @@ from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
 from livedata.research.providers import require_packages
 from livedata.rules.declaration.research import check
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
+from livedata.services.queries import LEDGER_PAGE
 from livedata.services.research import declaring
 from livedata.store.shares import Scope
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
+EARLIER = text("cursor", "Where the page before has ended: from its Link.", 200)
 SINCE = timestamp("since", "Only rows updated then or later.")
 STATUSES = ("new", "changed", "unchanged", "gone")
 STATUS = choices("status", "Only rows of these statuses; may be repeated.", STATUSES)
@@ -280,10 +284,27 @@ def _combination_problem(*, summary: bool, entity: str | None, field: str | None
     return None
 
 
-@endpoint("GET", "/usage", Usage, 500)
+@endpoint("GET", "/usage", Usage, 500, query=(EARLIER, limit(LEDGER_PAGE, LEDGER_PAGE)))
 def get_usage(request: ApiRequest) -> Usage:
-    """Get the balance, and the ledger of the last 30 days."""
-    return queries.usage(request.db, request.owner)
+    """Get the balance, and the ledger of the last 30 days; a Link leads to earlier entries."""
+    before = None
+    with suppress(BadRequest):  # the interface has none here
+        before = read_cursor("usage", request.query["cursor"])
+    most = request.query["limit"]
+    usage, more = queries.usage_page(request.db, request.owner, most, before)
+    if more:
+        last = usage["ledger"][-1]
+        _link_next(f"cursor={write_cursor('usage', last['createdAt'], last['id'])}&limit={most}")
+    return usage
+
+
+def _link_next(query: str) -> None:
+    """Say where the next page is: the interface has no place for it in the body."""
+
+    @after_this_request
+    def link(response: Response) -> Response:
+        response.headers["Link"] = f'</v1/usage?{query}>; rel="next"'
+        return response
 
 
 def blueprint() -> Blueprint:

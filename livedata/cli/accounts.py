@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import click
 
-from livedata.cli.context import DEFAULT_OWNER, CommandContext, common_options
+from livedata.cli.context import (
+    DEFAULT_OWNER,
+    CommandContext,
+    before_option,
+    common_options,
+    limit_option,
+)
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import day_as_json, day_in_words, format_timestamp
 from livedata.hints import Subject, hint
 from livedata.messages.templates import plural
-from livedata.model.account import MAX_CREDITS, Usage
+from livedata.model.account import MAX_CREDITS, LedgerEntry, Usage
 from livedata.model.errors import NotFound
+from livedata.model.ids import Micros
 from livedata.model.problem import Remedy
-from livedata.model.research.settings import DayBudget
 from livedata.services import accounts, queries
 from livedata.services.research import days
 from livedata.store.database.store import Database
@@ -110,11 +117,18 @@ def grant_credits(ctx: CommandContext, credits_: int, note: str | None) -> None:
 
 
 @click.command("usage")
+@limit_option(1_000, 1_000, "entries")
+@before_option("Only entries before this moment.")
 @common_options
-def show_usage(ctx: CommandContext) -> None:
+def show_usage(ctx: CommandContext, limit: int, before: Micros | None) -> None:
     """Show the balance and the ledger of the last 30 days."""
-    usage, day = _usage(ctx)
+    with ctx.at_one_moment() as db:
+        usage, more = _usage(ctx, db, limit, before)
+        day = days.of_owner(db, ctx.owner, ctx.settings.research)
     of_day = bool(day.tokens) or ctx.settings.research.has_day
+    if more:
+        last = usage["ledger"][-1]["createdAt"]
+        print_message(f"There are earlier entries; --before {last} shows them.")
     if ctx.json:
         print_json({**usage, "research": day_as_json(day)} if of_day else usage)
         return
@@ -124,35 +138,35 @@ def show_usage(ctx: CommandContext) -> None:
     print_record(about)
     if usage["ledger"]:
         print_text("")
-        print_table(
-            ("when", "kind", "credits", "balance", "run", "note"),
-            [
-                (
-                    format_timestamp(entry["createdAt"]),
-                    entry["kind"],
-                    f"{entry['credits']:+}",
-                    entry["balanceAfter"],
-                    entry["runId"],
-                    entry["note"],
-                )
-                for entry in usage["ledger"]
-            ],
-            ids="run",
-        )
+        _print_ledger(usage["ledger"])
 
 
-def _usage(ctx: CommandContext) -> tuple[Usage, DayBudget]:
-    research = ctx.settings.research
-    with ctx.at_one_moment() as db:
-        return _balance(ctx, db), days.of_owner(db, ctx.owner, research)
+def _print_ledger(ledger: Sequence[LedgerEntry]) -> None:
+    print_table(
+        ("when", "kind", "credits", "balance", "run", "note"),
+        [
+            (
+                format_timestamp(entry["createdAt"]),
+                entry["kind"],
+                f"{entry['credits']:+}",
+                entry["balanceAfter"],
+                entry["runId"],
+                entry["note"],
+            )
+            for entry in ledger
+        ],
+        ids="run",
+    )
 
 
-def _balance(ctx: CommandContext, db: Database) -> Usage:
+def _usage(
+    ctx: CommandContext, db: Database, limit: int, before: Micros | None
+) -> tuple[Usage, bool]:
     try:
-        return queries.usage(db, ctx.owner)
+        return queries.usage_page(db, ctx.owner, limit, None if before is None else (before, ""))
     except NotFound:
         # Who has just installed livedata is told what there is to spend; a name that was mistyped
         # behind --owner is told that it is nobody's.
         if ctx.owner != DEFAULT_OWNER:
             raise
-        return {"balance": ctx.first_credits, "ledger": []}
+        return {"balance": ctx.first_credits, "ledger": []}, False

@@ -146,6 +146,11 @@ def since_option(what: str) -> Callable[[Any], Any]:
     return click.option("--since", metavar="TIME", callback=_parse_since, help=what)
 
 
+def before_option(what: str) -> Callable[[Any], Any]:
+    """Make ``--before``, which takes the same."""
+    return click.option("--before", metavar="TIME", callback=_parse_since, help=what)
+
+
 def at_option(what: str) -> Callable[[Any], Any]:
     """Make ``--at``, which takes a moment in the history of a dataset."""
     return click.option("--at", "when", metavar="WHEN", help=what)

@@ -22,7 +22,7 @@ from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.settings import DayBudget, ResearchSettings
-from livedata.services.audit.vitals import DAY, LOOKED_AT, Vitals, WorkerProcess, examine
+from livedata.services.audit.vitals import LOOKED_AT, Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
 from livedata.store.database.table import VERSION
@@ -33,7 +33,7 @@ NEEDS_A_PERSON = 9
 MINUTE = 60_000_000
 WAITS_LONG = 60 * MINUTE
 """A message that could not be delivered for so long needs a person."""
-MONTH = 30 * DAY
+MONTH = 30 * 24 * 60 * MINUTE
 MOST_SHOWN = 20
 """How many datasets stand on the page; --json has more."""
 

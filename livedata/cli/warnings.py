@@ -37,7 +37,7 @@ RUNS_LEFT = 10
 
 def warn_if_low(db: Database, owner: str, *dataset_ids: DatasetId) -> None:
     """Print a warning if the credits are below ten Runs' worth of all `dataset_ids` together."""
-    balance = queries.usage(db, owner)["balance"]
+    balance = queries.balance(db, owner)
     price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
     # One Run of each: a command may run several datasets at once.
     if balance < RUNS_LEFT * price:

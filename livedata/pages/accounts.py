@@ -37,14 +37,15 @@ _MADE_BEFORE: Final = (
 def show_usage() -> Response:
     """The page of what was used."""
     store, owner, settings = g.db, g.caller.owner, context().research
-    usage, research = queries.usage(store, owner), last_days(store, owner)
+    since = Micros(ids.now() - queries.LEDGER_WINDOW)
+    usage = queries.usage(store, owner)
+    research, today = last_days(store, owner), of_owner(store, owner, settings)
     days = research.days
-    today = of_owner(store, owner, settings)
-    ledger, passed = usage["ledger"], passed_over(request.args)
-    charges = of_charges(ledger)
-    by_dataset = accounts.by_dataset(store, owner, ledger, research.usd)
+    passed, charges = passed_over(request.args), of_charges(store, owner, since)
+    by_dataset, counted_since = accounts.by_dataset(store, owner, since, research.usd)
+    ledger = accounts.entries(store, owner, since, ON_A_PAGE, passed)
     # A program gets all of it at once, as from the API.
-    is_long = len(ledger) > passed + ON_A_PAGE and not wants_json()
+    is_long = ledger.count > passed + ON_A_PAGE and not wants_json()
     return page(
         "usage.html",
         data=lambda: {
@@ -54,9 +55,12 @@ def show_usage() -> Response:
             "researchToday": today,
         },
         usage=usage,
-        entries=ledger[passed : passed + ON_A_PAGE],
+        ledger=ledger,
+        is_counted=ledger.count < accounts.LOOKED_AT,
         by_dataset=by_dataset,
-        names={each.dataset_id: each.name for each in by_dataset},
+        most_told=accounts.MOST_TOLD,
+        counted_since=ids.format_timestamp(counted_since) if counted_since > since else None,
+        taken=sum(point.value or 0 for point in charges),
         more=address(after=str(passed + ON_A_PAGE)) if is_long else None,
         back=back_by(ON_A_PAGE),
         days=_by_day(charges, days),

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
 from livedata.model.errors import Conflict, Invalid, NotFound
-from livedata.model.ids import KeyId, Micros, OwnerName
+from livedata.model.ids import DatasetId, KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.store import accounts, datasets
-from livedata.store.database.backend import Writer
+from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
 
 PREFIX = "ld_"
 LONGEST_LABEL = 200
 MOST_KEYS = 1_000
 """How many keys of an owner are open at once."""
+LOOKED_AT = 10_000
+"""So many entries of a ledger say what each dataset took: more take longer than a person waits."""
+MOST_TOLD = 100
+"""So many datasets are told of what they took."""
 _SECRET_BYTES = 32
 
 
@@ -45,6 +48,14 @@ class DatasetUsage(Struct, frozen=True, rename="camel"):
     runs: int
     credits: int
     usd: float = 0
+
+
+class LedgerEntries(Struct, frozen=True):
+    """Entries of a ledger, the names of their datasets, and how many there are, up to LOOKED_AT."""
+
+    listed: Sequence[LedgerEntry]
+    names: Mapping[str, str]
+    count: int
 
 
 def authenticate(db: Database, secret: str) -> Caller | None:
@@ -98,25 +109,42 @@ def grant(
 
 
 def by_dataset(
-    db: Database, owner: OwnerName, ledger: Sequence[LedgerEntry], usd: Mapping[str, float]
-) -> list[DatasetUsage]:
-    """What of a ledger the Runs of each dataset were charged, the most first.
+    db: Database, owner: OwnerName, since: Micros, usd: Mapping[str, float]
+) -> tuple[list[DatasetUsage], Micros]:
+    """What the Runs of each dataset were charged, the most first, and since when that is counted.
 
-    With the US dollars of each by its id: also what no Run was charged for.
+    With the US dollars of each by its id: also what no Run was charged for. Of very many charges
+    the last ones are looked at, and of very many datasets those are told that took most.
     """
-    charges = [entry for entry in ledger if entry["datasetId"] is not None]
-    runs = Counter(str(entry["datasetId"]) for entry in charges)
-    taken: Counter[str] = Counter()
-    for entry in charges:
-        taken[str(entry["datasetId"])] -= entry["credits"]
-    # The ledger outlives the datasets that it names.
     with db.reading() as reader:
-        names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
+        since = accounts.looked_back(reader, owner, since, LOOKED_AT)
+        charged = accounts.charged_since(reader, owner, since, MOST_TOLD)
+        taken = {ids.format_uuid(key): (runs, sum_) for key, runs, sum_ in charged}
+        listed = [*{**taken, **usd}]
+        names = names_of(reader, owner, listed)
     used = [
-        DatasetUsage(key, names.get(key), runs[key], taken[key], usd.get(key, 0))
-        for key in {**runs, **usd}
+        DatasetUsage(key, names.get(key), *taken.get(key, (0, 0)), usd.get(key, 0))
+        for key in listed
     ]
-    return sorted(used, key=lambda each: (-each.credits, each.name or "", each.dataset_id))
+    return sorted(used, key=lambda each: (-each.credits, each.name or "", each.dataset_id)), since
+
+
+def names_of(reader: Reader, owner: OwnerName, those: Collection[str]) -> Mapping[str, str]:
+    """The names of those of these datasets that are there: the ledger outlives what it names."""
+    keys = {DatasetId(ids.raw_id(key)) for key in those}
+    named = datasets.refs(reader, owner, keys) if keys else {}
+    return {ids.format_uuid(key): ref.name for key, ref in named.items()}
+
+
+def entries(
+    db: Database, owner: OwnerName, since: Micros, limit: int, passed: int
+) -> LedgerEntries:
+    """Some entries of a ledger since a moment, the newest first, behind those that are passed."""
+    with db.reading() as reader:
+        listed = accounts.ledger(reader, owner, since, limit, passed=passed)
+        about = {entry["datasetId"] for entry in listed if entry["datasetId"] is not None}
+        count = accounts.count_entries(reader, owner, since, LOOKED_AT)
+        return LedgerEntries(listed, names_of(reader, owner, about), count)
 
 
 def create_key(

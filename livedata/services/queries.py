@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from livedata.services.run_report import RunReport
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
+LEDGER_PAGE = 1_000
+"""So many entries of the ledger are in an answer, if no fewer are asked for."""
 RECENT_RUNS = 20
 
 
@@ -309,16 +311,39 @@ def edited_cells(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:
-    """Interface 4.4: the balance, and the ledger of the last 30 days. Raises NotFound."""
+    """The balance, and the newest entries of the ledger. Raises NotFound."""
+    return usage_page(db, owner, LEDGER_PAGE)[0]
+
+
+def usage_page(
+    db: Database, owner: OwnerName, limit: int, before: tuple[Micros, str] | None = None
+) -> tuple[Usage, bool]:
+    """Interface 4.4: the balance, and the ledger of the last 30 days; whether there is more of it.
+
+    `before` is the (createdAt, id) of the last entry already seen. Raises NotFound.
+    """
+    since = ids.Micros(ids.now() - LEDGER_WINDOW)
     with db.reading() as reader:
-        balance = accounts.balance(reader, owner)
-        entries = accounts.ledger(reader, owner, ids.Micros(ids.now() - LEDGER_WINDOW))
-    if balance is None:
+        left = _balance(reader, owner)
+        # One more than the page holds tells whether there is a next page.
+        entries = accounts.ledger(reader, owner, since, limit + 1, before and before[0])
+    return {"balance": left, "ledger": entries[:limit]}, len(entries) > limit
+
+
+def balance(db: Database, owner: OwnerName) -> int:
+    """The credits of an owner. Raises NotFound."""
+    with db.reading() as reader:
+        return _balance(reader, owner)
+
+
+def _balance(reader: Reader, owner: OwnerName) -> int:
+    left = accounts.balance(reader, owner)
+    if left is None:
         raise NotFound(
             f"There is no owner {owner!r} yet: the first dataset, key or grant makes one, with "
             "the first credits."
         )
-    return {"balance": balance, "ledger": entries}
+    return left
 
 
 def check_health(db: Database) -> None:

@@ -35,6 +35,7 @@ VALUES (:id, :owner, :kind, :credits, :dataset_id, :run_id, :note,
     (SELECT CASE WHEN max(created_at) >= :now THEN max(created_at) + 1 ELSE :now END
      FROM ledger WHERE owner = :owner))
 """
+_END = Micros(2**63 - 1)
 _ADD_KEY = insert("api_keys", "id", "owner", "label", "hash", "created_at")
 _ADD_SESSION = insert("browser_sessions", "hash", "key_id", "expires_at")
 _ADD_LINK = insert("sign_in_links", "hash", "key_id", "expires_at")
@@ -109,18 +110,28 @@ def post(
     )
 
 
-# The default limit stands for "all": SQLite would take -1 for it, PostgreSQL refuses that.
 def ledger(
-    reader: Reader, owner: OwnerName, since: Micros, limit: int = 1_000_000
+    reader: Reader,
+    owner: OwnerName,
+    since: Micros,
+    limit: int,
+    before: Micros | None = None,
+    passed: int = 0,
 ) -> list[LedgerEntry]:
-    """The entries since a moment, newest first, `limit` of them at most."""
+    """The entries since a moment, and before another, newest first, `limit` of them at most.
+
+    Behind so many that are passed over.
+    """
+    # No two entries of an owner are of one moment.
     rows = reader.rows(
         "SELECT id, kind, credits, balance_after, dataset_id, run_id, note, created_at FROM ledger "
-        "WHERE owner = :owner AND created_at >= :since "
-        "ORDER BY created_at DESC, id DESC LIMIT :limit",
+        "WHERE owner = :owner AND created_at >= :since AND created_at < :before "
+        "ORDER BY created_at DESC LIMIT :limit OFFSET :passed",
         owner=owner,
         since=since,
+        before=_END if before is None else before,
         limit=limit,
+        passed=passed,
     )
     return [
         {
@@ -135,6 +146,68 @@ def ledger(
         }
         for row in rows
     ]
+
+
+def count_entries(reader: Reader, owner: OwnerName, since: Micros, most: int) -> int:
+    """How many entries there are since a moment; `most` of them are counted."""
+    count: int = reader.value(
+        "SELECT count(*) FROM (SELECT 1 FROM ledger WHERE owner = :owner "
+        "AND created_at >= :since LIMIT :most) counted",
+        owner=owner,
+        since=since,
+        most=most,
+    )
+    return count
+
+
+def looked_back(reader: Reader, owner: OwnerName, since: Micros, limit: int) -> Micros:
+    """Where the last `limit` entries begin, if that is later than a moment."""
+    first: Micros | None = reader.value(
+        "SELECT created_at FROM ledger WHERE owner = :owner AND created_at >= :since "
+        "ORDER BY created_at DESC LIMIT 1 OFFSET :limit",
+        owner=owner,
+        since=since,
+        limit=limit,
+    )
+    return since if first is None else Micros(first + 1)
+
+
+def charged_since(
+    reader: Reader, owner: OwnerName, since: Micros, limit: int
+) -> list[tuple[DatasetId, int, int]]:
+    """(dataset, Runs, credits) of the charges since a moment, `limit` at most that took most."""
+    rows = reader.rows(
+        "SELECT dataset_id, count(*), -CAST(sum(credits) AS BIGINT) AS taken FROM ledger "
+        "WHERE owner = :owner AND created_at >= :since AND dataset_id IS NOT NULL "
+        "GROUP BY dataset_id ORDER BY taken DESC, dataset_id LIMIT :limit",
+        owner=owner,
+        since=since,
+        limit=limit,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def balance_at(reader: Reader, owner: OwnerName, moment: Micros) -> int:
+    """The credits that an owner had at a moment."""
+    left: int | None = reader.value(
+        "SELECT balance_after FROM ledger WHERE owner = :owner AND created_at < :moment "
+        "ORDER BY created_at DESC LIMIT 1",
+        owner=owner,
+        moment=moment,
+    )
+    return left or 0
+
+
+def granted(reader: Reader, owner: OwnerName, since: Micros) -> list[tuple[Micros, int]]:
+    """(moment, credits) of every entry since a moment that is of no Run."""
+    # By the index that knows each Run once: what is of none is little beside the charges.
+    rows = reader.rows(
+        "SELECT created_at, credits FROM ledger WHERE run_id IS NULL AND owner || '' = :owner "
+        "AND created_at >= :since",
+        owner=owner,
+        since=since,
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def charged(reader: Reader, run: RunId) -> int:

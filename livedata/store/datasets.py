@@ -32,6 +32,10 @@ FROM datasets d
 LEFT JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
+_UPDATED = """
+SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
+ORDER BY rows_updated_at DESC, name
+"""
 _REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
@@ -211,11 +215,10 @@ def updated_since(
     Of `limit` at most.
     """
     rows = reader.rows(
-        "SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0 "
-        f"ORDER BY rows_updated_at DESC, name {'' if limit is None else 'LIMIT :limit'}",  # noqa: S608
+        f"{_UPDATED} LIMIT :limit" if limit else _UPDATED,
         owner=owner,
         moment=moment,
-        **({} if limit is None else {"limit": limit}),
+        **({"limit": limit} if limit else {}),
     )
     return [dataset for (dataset,) in rows]
 

@@ -43,6 +43,18 @@ def test_create_for_another_owner_proposes_that_owner(livedata: Shell, source: s
     assert livedata.json("usage", "--owner", "alice")["balance"] == 1000
 
 
+def test_a_long_ledger_is_shown_in_parts(livedata: Shell) -> None:
+    for given in ("1", "2", "3"):
+        livedata.out("credits", "grant", given)
+    shown = livedata("usage", "--json", "--limit", "2")
+    first = json.loads(shown.stdout)["ledger"]
+    assert [entry["credits"] for entry in first] == [3, 2]
+    last = first[-1]["createdAt"]
+    assert f"There are earlier entries; --before {last} shows them." in shown.stderr
+    rest = livedata.json("usage", "--before", last)["ledger"]
+    assert [entry["credits"] for entry in rest] == [1, 1_000_000]
+
+
 def test_create_warns_below_ten_runs_worth(livedata: Shell, tmp_path: Path) -> None:
     body = declared()
     body["source"] = {

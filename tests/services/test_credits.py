@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,11 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, Invalid, NotFound
 from livedata.model.harvest import Harvest, PageFailure, StopReason
+from livedata.model.ids import Micros, RunId
 from livedata.model.problem import Remedy
 from livedata.services import accounts, datasets, queries, runs
+from livedata.services.pages.history import of_charges
+from livedata.store import accounts as stored
 from livedata.store.database.store import Store
 from tests.made import GOES_ON, LOOPS, REFUSED
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
@@ -70,6 +74,38 @@ def test_a_run_cannot_be_asked_for_at_a_balance_of_0(table: Table) -> None:
         runs.enqueue(table.store, "local", table.id)
     assert refused.value.remedies == (Remedy("grant_credits", {"owner": "local"}),)
     assert table.dump() == before
+
+
+def test_what_was_taken_is_the_same_by_day_and_by_dataset_as_by_entry(table: Table) -> None:
+    day, now = Micros(86_400_000_000), ids.now()
+    since = Micros(now - queries.LEDGER_WINDOW)
+    taken: Counter[str] = Counter()
+    accounts.grant(table.store, "bob", 1, first_credits=100)
+    with table.store.writing() as writer:
+        # The first grants as of long ago, so that the entries below are as of their moments.
+        writer.execute("UPDATE ledger SET created_at = created_at - :back", back=60 * day)
+        for back in (40, 31, 29, 29, 3, 0):
+            moment, run = Micros(now - back * day), RunId(ids.new_id())
+            stored.post(writer, "bob", -2, moment, dataset=table.id, run=run)
+            stored.post(writer, "bob", 5, moment)
+            if moment >= since:
+                taken[ids.format_timestamp(moment)[:10]] += 2
+    days = {point.at[:10]: point.value for point in of_charges(table.store, "bob", since)}
+    assert {day: count for day, count in days.items() if count} == taken
+    ((used,), counted_since) = accounts.by_dataset(table.store, "bob", since, {})
+    assert (used.runs, used.credits, counted_since) == (4, 8, since)
+
+
+def test_of_a_long_ledger_the_last_entries_say_what_each_dataset_took(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "LOOKED_AT", 2)
+    for price in range(3):
+        table.take({**A, "price": price})
+    ((used,), since) = accounts.by_dataset(table.store, "local", Micros(0), {})
+    assert (used.name, used.runs, used.credits) == ("shop", 2, 2)
+    assert since > 0
+    assert accounts.entries(table.store, "local", Micros(0), 2, 1).count == 2
 
 
 def test_too_few_credits_hold_the_output_and_write_nothing(table: Table) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model import ids
-from livedata.model.account import LedgerEntry
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind, Scalar
@@ -227,20 +226,22 @@ def of_table(ends: Sequence[RunEnd]) -> list[Point]:
     return [Point(end.at, end.rows) for end in reversed(ends) if end.rows is not None]
 
 
-def of_charges(ledger: Sequence[LedgerEntry]) -> list[Point]:
-    """The credits that Runs took on each of the last 30 days, the oldest first."""
-    taken: Counter[str] = Counter()
-    for entry in ledger:
-        if entry["kind"] == "charge":
-            taken[entry["createdAt"][:10]] -= entry["credits"]
-    return _last_days(taken)
-
-
-def _last_days(numbers: Mapping[str, int]) -> list[Point]:
+def of_charges(db: Database, owner: OwnerName, since: Micros) -> list[Point]:
+    """The credits that Runs took on each of the last 30 days from a moment on, the oldest first."""
     today = ids.to_datetime(ids.now()).date()
     # What is of the last 30 times 24 hours may be of 31 days.
-    every = (str(today - timedelta(days=back)) for back in range(_LAST_DAYS, -1, -1))
-    return [Point(f"{day}T00:00:00Z", numbers.get(day, 0)) for day in every]
+    days = [today - timedelta(days=back) for back in range(_LAST_DAYS, -1, -1)]
+    ends = [datetime.combine(day + timedelta(days=1), time(), UTC) for day in days]
+    # By what was left at the end of each: an owner may have a million charges.
+    with db.reading() as reader:
+        left = [
+            accounts.balance_at(reader, owner, moment)
+            for moment in (since, *(Micros(ids.microseconds(end)) for end in ends))
+        ]
+        taken = Counter({str(day): left[place] - left[place + 1] for place, day in enumerate(days)})
+        for moment, given in accounts.granted(reader, owner, since):
+            taken[str(ids.to_datetime(moment).date())] += given
+    return [Point(f"{day}T00:00:00Z", taken[str(day)]) for day in days]
 
 
 def has_moved(points: Sequence[Point]) -> bool:
