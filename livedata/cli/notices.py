@@ -18,6 +18,7 @@ from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName, format_timestamp
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
 from livedata.services.moments import day_before
 from livedata.services.notices import gathering, subscriptions
 from livedata.services.notices.cloud_events import MOST_CHANGES, change_line, trial_event
@@ -99,7 +100,7 @@ def remove_notice(ctx: CommandContext, name: str) -> None:
 
 def _as_json(store: Store, owner: OwnerName, name: str) -> dict[str, object]:
     notice = subscriptions.find(store, owner, name)
-    return as_json(notice, subscriptions.dataset_names(store, owner))
+    return as_json(notice, queries.names_of(store, owner, notice.datasets or ()))
 
 
 @click.command("test")

@@ -46,6 +46,7 @@ from livedata.pages.typed import CHANGED, WRONG, RefusedForm, request_id_of
 from livedata.pages.visits import at_one_moment, context
 from livedata.rules.declaration.notices import CHANNELS, channel_of
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
 from livedata.services.notices import delivering, subscriptions
 from livedata.services.notices.cloud_events import trial_event
 from livedata.services.notices.subscriptions import as_json
@@ -113,13 +114,12 @@ def show(
     With what a `wish` would have told, if that is asked for.
     """
     owner, zone = g.caller.owner, context().zone
-    listing = subscriptions.listed(g.db, owner, zone)
     is_begun = form is not None or not _BEGINS.isdisjoint(request.args.keys())
-    if form is None:
-        form = NoticeForm.of(request.args)
-        # Of all datasets would be another wish than of one that is not there.
-        if not set(form.datasets) <= listing.datasets.keys():
-            raise NotFound("There is no such dataset.")
+    is_new, form = form is None, form or NoticeForm.of(request.args)
+    listing = subscriptions.listed(g.db, owner, zone, form.datasets)
+    # Of all datasets would be another wish than of one that is not there.
+    if is_new and not set(form.datasets) <= listing.datasets.keys():
+        raise NotFound("There is no such dataset.")
     return page(
         "notices.html",
         data=lambda: {
@@ -130,6 +130,7 @@ def show(
         notices=sorted(shown_notices(listing.notices, listing), key=_is_well),
         damaged=[(name, ids.format_uuid(listing.keys[name])) for name in listing.damaged],
         datasets=listing.datasets,
+        datasets_left=listing.left,
         form=form,
         is_begun=is_begun,
         refused=refused,
@@ -180,7 +181,7 @@ def add() -> Response:
 
 def _try(wish: Subscription, wrong: Sequence[Detail], form: NoticeForm) -> Response:
     """The form again with what it would have told; nobody is told, and nothing is saved."""
-    known = subscriptions.dataset_names(context().store, g.caller.owner)
+    known = _known(wish)
     wrong = _of_changes([*wrong, *_gone(wish, known), *_unfit(wish)])
     return show(form, _refused(wrong), 422) if wrong else _shown_again(form, _as_notice(wish))
 
@@ -199,7 +200,7 @@ def _as_notice(wish: Subscription) -> Notice:
 
 def _refusals(wish: Subscription) -> list[Detail]:
     """All that is wrong with a wish, so that nobody types a password again for each."""
-    wrong = _gone(wish, subscriptions.dataset_names(context().store, g.caller.owner))
+    wrong = _gone(wish, _known(wish))
     try:
         # A form of ours offers no command: it would run as the user of the server.
         if not channel_of(wish.channel).offers:
@@ -213,6 +214,11 @@ def _refusals(wish: Subscription) -> list[Detail]:
     except LivedataError as error:
         wrong.append(whole("channel", sentences(error)))
     return [*wrong, *_unfit(wish)]
+
+
+def _known(wish: Subscription) -> Collection[str]:
+    """Those of the datasets of a wish that are there."""
+    return queries.names_of(context().store, g.caller.owner, wish.datasets or ())
 
 
 def _gone(wish: Subscription, known: Collection[str]) -> list[Detail]:
@@ -290,11 +296,12 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
     """
     kept, told = find_notice(g.db, notice), told or NoticeAnswer()
     owner, zone = g.caller.owner, context().zone
-    listing = subscriptions.listed(g.db, owner, zone)
-    (shown,) = shown_notices([each for each in listing.notices if each.id == kept.id], listing)
     form, is_edited = told.form or NoticeForm.of_notice(kept), "edit" in request.args
     messages = delivering.deliveries(g.db, kept, LAST)
     deliveries = [delivering.delivery_as_json(each) for each in messages]
+    about = [each.data["dataset"]["id"] for each in messages if each.data["dataset"]]
+    listing = subscriptions.listed(g.db, owner, zone, [*about, *form.datasets])
+    (shown,) = shown_notices([each for each in listing.notices if each.id == kept.id], listing)
     return page(
         "notice.html",
         data=lambda: {"data": as_json(kept, listing.datasets), "deliveries": deliveries},
@@ -302,6 +309,7 @@ def show_one(notice: str, told: NoticeAnswer | None = None, status: int = 200) -
         notice=shown,
         deliveries=deliveries,
         datasets=listing.datasets,
+        datasets_left=listing.left,
         told=told,
         said=told.said or SAID.get(request.args.get("done", "")),
         form=form,
@@ -326,7 +334,7 @@ def save(notice: str) -> Response:
         return show_one(notice, NoticeAnswer(form=form, seen=seen))
     wish, wrong = form.wish(kept.target)
     # One that is deleted may stay: without any it would tell of all.
-    known = {*subscriptions.dataset_names(store, owner), *(kept.datasets or ())}
+    known = {*_known(wish), *(kept.datasets or ())}
     wrong += [*_gone(wish, known), *_unfit(wish)]
     if act == "try" and not _of_changes(wrong):
         return show_one(notice, NoticeAnswer(form=form, seen=seen, wish=_as_notice(wish)))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
 from livedata.model.errors import Conflict, Invalid, NotFound
-from livedata.model.ids import DatasetId, KeyId, Micros, OwnerName
+from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.store import accounts, datasets
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
 
 PREFIX = "ld_"
@@ -121,19 +121,12 @@ def by_dataset(
         charged = accounts.charged_since(reader, owner, since, MOST_TOLD)
         taken = {ids.format_uuid(key): (runs, sum_) for key, runs, sum_ in charged}
         listed = [*{**taken, **usd}]
-        names = names_of(reader, owner, listed)
+        names = datasets.names_of(reader, owner, listed)
     used = [
         DatasetUsage(key, names.get(key), *taken.get(key, (0, 0)), usd.get(key, 0))
         for key in listed
     ]
     return sorted(used, key=lambda each: (-each.credits, each.name or "", each.dataset_id)), since
-
-
-def names_of(reader: Reader, owner: OwnerName, those: Collection[str]) -> Mapping[str, str]:
-    """The names of those of these datasets that are there: the ledger outlives what it names."""
-    keys = {DatasetId(ids.raw_id(key)) for key in those}
-    named = datasets.refs(reader, owner, keys) if keys else {}
-    return {ids.format_uuid(key): ref.name for key, ref in named.items()}
 
 
 def entries(
@@ -144,7 +137,7 @@ def entries(
         listed = accounts.ledger(reader, owner, since, limit, passed=passed)
         about = {entry["datasetId"] for entry in listed if entry["datasetId"] is not None}
         count = accounts.count_entries(reader, owner, since, LOOKED_AT)
-        return LedgerEntries(listed, names_of(reader, owner, about), count)
+        return LedgerEntries(listed, datasets.names_of(reader, owner, about), count)
 
 
 def create_key(

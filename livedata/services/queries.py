@@ -6,7 +6,7 @@ have. Nothing heavy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from livedata.model import ids
@@ -64,6 +64,12 @@ def dataset_names(db: Database, owner: OwnerName) -> list[str]:
     """The names of the owner's datasets."""
     with db.reading() as reader:
         return [name for _, name in dataset_store.all_names(reader, owner)]
+
+
+def names_of(db: Database, owner: OwnerName, those: Collection[str]) -> dict[str, str]:
+    """The names of those of these datasets that an owner has, by their ids."""
+    with db.reading() as reader:
+        return dataset_store.names_of(reader, owner, those)
 
 
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec import Struct
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import Damaged, NotFound
 from livedata.model.ids import (
+    ID_PATTERN,
     DatasetId,
     Micros,
     OwnerName,
@@ -121,7 +123,10 @@ def refs(
 ) -> dict[DatasetId, DatasetRef]:
     """The same of those of these datasets that the owner has."""
     names, named = listed("dataset", wanted)
-    rows = reader.rows(f"{_REF} WHERE owner = :owner AND id IN ({names})", owner=owner, **named)
+    # By their ids: with a plain comparison SQLite would read all that the owner has.
+    rows = reader.rows(
+        f"{_REF} WHERE id IN ({names}) AND owner || '' = :owner", owner=owner, **named
+    )
     return {row[0]: _ref(row) for row in rows}
 
 
@@ -164,6 +169,20 @@ def ahead(reader: Reader, owner: OwnerName, first: str, count: int) -> str | Non
         ahead=count - 1,
     )
     return None if row is None else row[0]
+
+
+def names_of(reader: Reader, owner: OwnerName, those: Collection[str]) -> dict[str, str]:
+    """The names of those of these datasets that an owner has, by their ids; no other may be one."""
+    keys = {raw_id(key) for key in those if re.fullmatch(ID_PATTERN, key)}
+    if not keys:
+        return {}
+    names, named = listed("dataset", keys)
+    rows = reader.rows(
+        f"SELECT id, name FROM datasets WHERE id IN ({names}) AND owner || '' = :owner",  # noqa: S608
+        owner=owner,
+        **named,
+    )
+    return {format_uuid(key): name for key, name in rows}
 
 
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:

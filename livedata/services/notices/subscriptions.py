@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -38,6 +38,8 @@ from livedata.store.notices import Notice, NoticeState, Subscription
 
 PREFIX = "whsec_"
 LONGEST_NAME = 120
+OFFERED = 200
+"""So many datasets can be chosen from a list: more make a page too heavy."""
 _SECRET_BYTES = 32
 
 
@@ -217,20 +219,24 @@ def _wrong_parts(wish: Subscription) -> Iterator[Detail]:
 class Listing(Struct, frozen=True):
     """The notices of an owner by name, and the names of those that cannot be read.
 
-    `datasets` are the names of the owner's datasets by their ids, `undelivered` how many messages
-    of a notice wait since one could not be delivered, `states` how those of each fare, and
-    `keys` what tells all of them apart, by name.
+    `datasets` are names of the owner's datasets by their ids: of those that are asked for or named
+    by a notice, and of the first ones; `left` is how many there are besides. `undelivered` is how
+    many messages of a notice wait since one could not be delivered, `states` how those of each
+    fare, and `keys` what tells all of them apart, by name.
     """
 
     notices: Sequence[Notice]
     damaged: Sequence[str]
     datasets: Mapping[str, str]
+    left: int
     undelivered: Mapping[NoticeId, int]
     states: Mapping[NoticeId, NoticeState]
     keys: Mapping[str, NoticeId]
 
 
-def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
+def listed(
+    db: Database, owner: OwnerName, zone: str = "UTC", also: Collection[str] = ()
+) -> Listing:
     """The notices of an owner, with their next digests in `zone`: a damaged one hides no other."""
     with db.reading() as reader:
         now = reader.now()
@@ -238,14 +244,13 @@ def listed(db: Database, owner: OwnerName, zone: str = "UTC") -> Listing:
         every = notices.by_name(reader, owner)
         damaged = sorted(every.keys() - {notice.name for notice in readable})
         undelivered, states = outbox.undelivered(reader, owner), notices.states(reader, owner)
-        names = _dataset_names(reader, owner)
-        return Listing(readable, damaged, names, undelivered, states, every)
-
-
-def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:
-    """The names of an owner's datasets by their ids."""
-    with db.reading() as reader:
-        return _dataset_names(reader, owner)
+        wanted = {*also, *(key for notice in readable for key in notice.datasets or ())}
+        first = datasets.names_after(reader, owner, "", OFFERED)
+        names = datasets.names_of(reader, owner, wanted)
+        names |= {ids.format_uuid(key): name for key, name in first}
+        in_order = dict(sorted(names.items(), key=lambda each: each[1]))
+        left = 0 if len(first) < OFFERED else datasets.count(reader, owner) - len(in_order)
+        return Listing(readable, damaged, in_order, left, undelivered, states, every)
 
 
 def idle_dataset(db: Database, notice: Notice) -> str | None:
@@ -285,10 +290,6 @@ def remove(store: Store, owner: OwnerName, name: str) -> None:
     with store.writing() as writer:
         accounts.lock_owner(writer, owner)
         notices.remove(writer, notice)
-
-
-def _dataset_names(reader: Reader, owner: OwnerName) -> dict[str, str]:
-    return {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
 
 
 def _planned(notice: Notice, now: Micros, zone: str) -> Notice:
