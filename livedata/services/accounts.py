@@ -21,7 +21,7 @@ PREFIX = "ld_"
 LONGEST_LABEL = 200
 MOST_KEYS = 1_000
 """How many keys of an owner are open at once."""
-LOOKED_AT = 10_000
+LOOKED_AT = 5_000
 """So many entries of a ledger say what each dataset took: more take longer than a person waits."""
 MOST_TOLD = 100
 """So many datasets are told of what they took."""

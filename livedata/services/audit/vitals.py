@@ -31,6 +31,9 @@ MOST_GROWN = 1_000
 REMEMBERED = 2 * 3_600 * SECOND
 """How far back a clock may be set, and each Run is still told once; a time zone is an hour."""
 
+FEW = 1_000
+"""So many Runs are remembered longer than need be."""
+
 
 class WorkerProcess(Struct, frozen=True):
     """A process with Runs; `live` tells whether it is known, or may be thought, to be alive."""
@@ -164,6 +167,7 @@ class Watch:
             # All that have ended of those that were queued from that moment on.
             self._told_from = Micros(self._since - REMEMBERED)
             self._told = {run.id: run.queued_at for run in vitals.ended(reader, self._told_from)}
+        self._most = 2 * len(self._told) + FEW
 
     def look(self) -> tuple[Pulse, list[EndedRun]]:
         """How the store is now, and what has ended since the last look. Raises StoreUnavailable."""
@@ -180,8 +184,12 @@ class Watch:
         # No Run from before can end any more: those that are open now are the oldest.
         self._since = horizon
         self._told_from = Micros(max(min(self._told_from, horizon), horizon - REMEMBERED))
-        known = {**self._told, **{run.id: run.queued_at for run in ended}}
-        self._told = {run: moment for run, moment in known.items() if moment >= self._told_from}
+        self._told |= {run.id: run.queued_at for run in ended}
+        # They are many, and those from before do no harm: not for each look.
+        if len(self._told) > self._most:
+            known = self._told.items()
+            self._told = {run: moment for run, moment in known if moment >= self._told_from}
+            self._most = 2 * len(self._told) + FEW
         return pulse, new
 
 

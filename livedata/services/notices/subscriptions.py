@@ -220,7 +220,7 @@ class Listing(Struct, frozen=True):
     """The notices of an owner by name, and the names of those that cannot be read.
 
     `datasets` are names of the owner's datasets by their ids: of those that are asked for or named
-    by a notice, and of the first ones; `left` is how many there are besides. `undelivered` is how
+    by a notice, and of the first ones; `has_more` says if there are others. `undelivered` is how
     many messages of a notice wait since one could not be delivered, `states` how those of each
     fare, and `keys` what tells all of them apart, by name.
     """
@@ -228,7 +228,7 @@ class Listing(Struct, frozen=True):
     notices: Sequence[Notice]
     damaged: Sequence[str]
     datasets: Mapping[str, str]
-    left: int
+    has_more: bool
     undelivered: Mapping[NoticeId, int]
     states: Mapping[NoticeId, NoticeState]
     keys: Mapping[str, NoticeId]
@@ -245,12 +245,12 @@ def listed(
         damaged = sorted(every.keys() - {notice.name for notice in readable})
         undelivered, states = outbox.undelivered(reader, owner), notices.states(reader, owner)
         wanted = {*also, *(key for notice in readable for key in notice.datasets or ())}
-        first = datasets.names_after(reader, owner, "", OFFERED)
+        first = datasets.names_after(reader, owner, "", OFFERED + 1)
         names = datasets.names_of(reader, owner, wanted)
-        names |= {ids.format_uuid(key): name for key, name in first}
+        names |= {ids.format_uuid(key): name for key, name in first[:OFFERED]}
         in_order = dict(sorted(names.items(), key=lambda each: each[1]))
-        left = 0 if len(first) < OFFERED else datasets.count(reader, owner) - len(in_order)
-        return Listing(readable, damaged, in_order, left, undelivered, states, every)
+        told = (readable, damaged, in_order, len(first) > OFFERED)
+        return Listing(*told, undelivered, states, every)
 
 
 def idle_dataset(db: Database, notice: Notice) -> str | None:
