@@ -117,7 +117,8 @@ def throughput(made: Made, hosts: Sequence[str], count: int, workers: int) -> tu
             now = writer.now()
             sites_of = dict(_sites(store))
             for dataset in wanted:
-                queue.publish(writer, queue.add(writer, dataset, 1, sites_of[dataset], now))
+                queue.add(writer, dataset, 1, sites_of[dataset], now)
+            queue.call(writer)
         wait(store, "SELECT count(*) FROM runs WHERE status IN ('queued', 'running')", 0)
         used = sum(map(cpu, pids)) - before
         with store.reading() as reader:

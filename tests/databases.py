@@ -167,14 +167,11 @@ class EmptyDatabase:
         self._name = self._server.rename(self._name)
         url = self._server.url(self._name)
         with psycopg.connect(url) as driver:
-            # A job of the last test would call a worker of this one to nothing.
-            driver.execute("DELETE FROM procrastinate_jobs; DELETE FROM procrastinate_workers")
             # In any order, and without new files for every table and index, as TRUNCATE makes them.
             driver.execute("SET session_replication_role = replica")
             driver.execute("; ".join(f"DELETE FROM {table}" for table in self._first))
             driver.execute(
-                "SELECT setval(sequencename::text, start_value, false) FROM pg_sequences "
-                "WHERE sequencename NOT LIKE 'procrastinate_%'"
+                "SELECT setval(sequencename::text, start_value, false) FROM pg_sequences"
             )
             for table, rows in self._first.items():
                 for row in rows:

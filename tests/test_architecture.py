@@ -173,8 +173,6 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "alembic": ("livedata.store",),
     "sqlite3": ("livedata.store.database.sqlite",),
     "psycopg": ("livedata.store.database.postgres",),
-    "psycopg_pool": ("livedata.store.database.postgres",),
-    "procrastinate": ("livedata.store.database.postgres",),
     "prometheus_client": ("livedata.worker",),
     "mcp": ("livedata.mcp",),
     "mcp_types": ("livedata.mcp",),
@@ -191,6 +189,7 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
 NOWHERE: Mapping[str, str] = {
     # It writes and compiles the source of its methods: a millisecond for each class, at each start.
     "dataclasses": "a shape is a msgspec.Struct",
+    "procrastinate": "the rows of the Runs are the queue, and crawl workers are called by NOTIFY",
 }
 """The libraries that are not used here, and what is used instead."""
 
@@ -220,14 +219,12 @@ OF_TABLES = (
     "livedata.store.tables",
 )
 """What is imported only to migrate a store, and to make `schema.py` and `schema.sql`."""
-HEARS_JOBS = "livedata.store.database.postgres.listener"
-"""What is imported only by a crawl worker on PostgreSQL."""
 ACTS = ("livedata.services",)
 """What writes the store: heavier than a question, but an act is SQL text too."""
 EXECUTES = ("spiders.cli.run", "spiders.crawl", "spiders.worker")
 """What executes Runs: the source was validated when it was declared."""
 TABLES = {"alembic", "sqlalchemy", "sqlmodel"}
-HEAVY = {*TABLES, "procrastinate", "pydantic", "scrapy", "selectolax", "twisted"}
+HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
 
 WORDLESS = (
     "livedata.extraction",
@@ -527,8 +524,6 @@ def heavy(root: Path) -> Iterator[str]:
 
 
 def _too_heavy_for(name: str) -> set[str]:
-    if name == HEARS_JOBS:
-        return HEAVY - {"procrastinate"}
     if name in LIGHT or (within(name, LIGHT_FOLDER) and not within(name, *OF_TABLES)):
         return HEAVY
     if within(name, *EXECUTES):
@@ -707,7 +702,7 @@ def test_every_name_in_the_lists_of_this_test_is_there() -> None:
     modules = house(ROOT)
     homes = {home for homes in ONLY_IN.values() for home in homes}
     rooms = {LIGHT_FOLDER, SQL_IN, *FOLDERS} - {WRITTEN_ONCE.rstrip(".")}  # no package
-    named = {*DOORS_OF_SPIDERS, *LIGHT, *OF_TABLES, HEARS_JOBS, *ACTS, *EXECUTES}
+    named = {*DOORS_OF_SPIDERS, *LIGHT, *OF_TABLES, *ACTS, *EXECUTES}
     assert {*named, *homes, *rooms} <= set(modules)
 
 

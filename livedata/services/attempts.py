@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from livedata.messages.render import check_result
 from livedata.model import ids
-from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
+from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.errors import Damaged, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopReason, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
@@ -35,8 +36,9 @@ from livedata.services.commit import (
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.interruptions import end_fenced, reap_expired_leases
 from livedata.services.notices import notifying
+from livedata.services.runs import Queued, as_queued, waiting
 from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
-from livedata.store.database.backend import AlreadyThere, Reader, Writer
+from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """The rules that say nothing against a page, so no page is kept for them."""
 NOT_DECLARATIVE = Problem("run.not_declarative")
+OTHERS = 16
+"""So many Runs that other workers may have locked just now are passed over."""
 
 
 class Attempt(Struct, frozen=True):
@@ -69,6 +73,48 @@ class Attempt(Struct, frozen=True):
     site: str
     followers: Sequence[str]
     only_hosts: frozenset[str] | None = None
+
+
+class Claim(Struct, frozen=True):
+    """What a crawl worker that has looked at the queue is to do.
+
+    The Runs that it has `begun` are its own now. Each that is `apart` is to have a process of its
+    own; each that is `singly` is to be begun by itself, for one of them cannot be read. If there
+    may be `more` than it was told of, a look after a moment is worth while.
+    """
+
+    begun: Sequence[tuple[Queued, Attempt]] = ()
+    apart: Sequence[Queued] = ()
+    singly: Sequence[Queued] = ()
+    more: bool = False
+
+
+def claim(store: Store, room: int) -> Claim:
+    """Begin the Runs that may start now, so many at most, in one transaction."""
+    try:
+        with store.writing() as writer:
+            return _claim(writer, room)
+    except AlreadyThere:
+        # The pages of a Run have led it to one of the sites in this moment.
+        return Claim(more=True)
+    except Damaged:
+        return Claim(singly=[run for run in waiting(store, room) if not run.isolated])
+
+
+def _claim(writer: Writer, room: int) -> Claim:
+    # More than there is room for: other workers that look now have locked the first ones. None of
+    # them is waited for.
+    waits = {run.id: as_queued(run) for run in queue.waiting(writer, room + OTHERS)}
+    apart = [run for run in waits.values() if run.isolated]
+    told = [run.run for run in waits.values() if not run.isolated]
+    if not told:
+        return Claim(apart=apart, more=len(apart) >= queue.BESIDE)
+    locked = runs.lock_free_queued(writer, told, room)
+    free = datasets.lock_each_free(writer, {run.dataset for run in locked}) if locked else {}
+    those = [(run, free[run.dataset]) for run in locked if run.dataset in free]
+    begun = [(waits[attempt.run], attempt) for attempt in _start_each(writer, those)]
+    passed_over = len(those) < min(room, len(told))
+    return Claim(begun, apart, more=passed_over or len(apart) >= queue.BESIDE)
 
 
 def begin(store: Store, run: RunId) -> Attempt | None:
@@ -95,52 +141,62 @@ def _begin(store: Store, run: RunId) -> Attempt | None:
                 return None
             if locked.status == "running":
                 raise NotYet
-            return _start(writer, locked, dataset)
+            attempts = _start_each(writer, [(locked, dataset)])
+            return attempts[0] if attempts else None
     except NotFound:
         return None
-    except (LostLease, AlreadyThere) as error:
+    except AlreadyThere as error:
         # Running Runs are unique by their turn: here another Run has that of the site.
         raise NotYet from error
 
 
-def _start(writer: Writer, run: LockedRun, dataset: LockedDataset) -> Attempt | None:
-    """The attempt at a Run that is locked and queued; None if it is held at once."""
-    now = writer.now()
+def _start_each(writer: Writer, those: Sequence[tuple[LockedRun, LockedDataset]]) -> list[Attempt]:
+    """The attempts at Runs that are locked and queued, but at those that are held at once."""
+    if not those:
+        return []
+    now, started = writer.now(), [run for run, _ in those]
     # From here on every write names the fence: a process that was slow or suspended finds a newer
     # one, and writes nothing.
-    fence, number = queue.start(writer, run.id, leases.new_lease(now), now)
-    ref = dataset.ref
-    recipe = recipes.pinned(writer, ref.id, ref.fields, run.recipe_version)
-    attempt_id = runs.add_attempt(writer, run.id, number, now)
-    # Only after the start, so that the Run ends as an attempt that its trace can show.
-    if recipe is None:
-        runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
-        end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
-        notifying.tell(writer, {run.id: end_fenced(writer, run.id, fence, end)})
-        return None
-    return Attempt(
-        run=run.id,
-        dataset=ref.id,
-        dataset_name=ref.name,
-        owner=dataset.owner,
-        number=number,
-        fence=fence,
-        id=attempt_id,
-        recipe=recipe,
-        site=run.site,
-        followers=_followers(writer, ref.id),
-        only_hosts=run.only_hosts,
-    )
+    queue.start_each(writer, started, leases.new_lease(now), now)
+    recipe_of = recipes.pinned_each(writer, {run.id: each.ref.fields for run, each in those})
+    attempt_of = runs.add_attempts(writer, started, now)
+    facts_of = rows.last_accepted_facts(writer, [run.dataset for run in started])
+    attempts = []
+    held: dict[RunId, RunOutcome] = {}
+    for run, dataset in those:
+        if (recipe := recipe_of[run.id]) is None:
+            # Only after the start, so that the Run ends as an attempt that its trace can show.
+            runs.end_attempt(writer, attempt_of[run.id], now, dump_compressed([]))
+            end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
+            held[run.id] = end_fenced(writer, run.id, run.fence + 1, end)
+            continue
+        attempts.append(
+            Attempt(
+                run=run.id,
+                dataset=run.dataset,
+                dataset_name=dataset.ref.name,
+                owner=dataset.owner,
+                number=run.attempt + 1,
+                fence=run.fence + 1,
+                id=attempt_of[run.id],
+                recipe=recipe,
+                site=run.site,
+                followers=_pages(facts_of.get(run.dataset, {})),
+                only_hosts=run.only_hosts,
+            )
+        )
+    notifying.tell(writer, held)
+    return attempts
 
 
 def pages_before(db: Database, dataset: DatasetId) -> list[str]:
     """The addresses of the pages of the last accepted Run, in their order."""
     with db.reading() as reader:
-        return _followers(reader, dataset)
+        return _pages(last_accepted(reader, dataset))
 
 
-def _followers(reader: Reader, dataset: DatasetId) -> list[str]:
-    return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
+def _pages(facts: RunFacts) -> list[str]:
+    return [page["url"] for page in facts.get("pages", [])]
 
 
 def heartbeat(store: Store, attempt: Attempt, so_far: Progress | None = None) -> None:
@@ -254,7 +310,7 @@ def close(
         gone_rows=gone,
         facts=facts,
     )
-    queue.publish_next(writer, queue.turn(writer, attempt.run))
+    queue.call_next(writer, queue.turn(writer, attempt.run))
     return end, completed_at
 
 

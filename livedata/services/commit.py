@@ -20,7 +20,7 @@ from livedata.rules.changes.checks import Verdict, checked_pages
 from livedata.rules.changes.compare import Changes, Proposal, compare
 from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
 from livedata.services.kinds import choice as kinds
-from livedata.store import accounts, datasets, held, revisions, rows, runs
+from livedata.store import accounts, datasets, held, revisions, rows
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.datasets import DatasetRef, LockedDataset
@@ -188,8 +188,7 @@ def propose(
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
     """The facts of the Run that was accepted last; empty if none was."""
-    run = rows.last_accepted_run(reader, dataset)
-    return {} if run is None else runs.facts(reader, run)[1]
+    return rows.last_accepted_facts(reader, [dataset]).get(dataset, {})
 
 
 def judge_drift(

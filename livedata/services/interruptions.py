@@ -134,7 +134,7 @@ def _requeue(writer: Writer, loss: _Loss, problem: Problem) -> RunOutcome | None
 def end_fenced(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
     """End a Run of which nothing is accepted. Raises LostLease."""
     runs.fenced(writer, run, fence, **ended(end, writer.now()))
-    queue.publish_next(writer, queue.turn(writer, run))
+    queue.call_next(writer, queue.turn(writer, run))
     return end
 
 

@@ -33,8 +33,6 @@ from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
 """How long an idempotency key is known, in microseconds."""
-FORGOTTEN: Final = 5 * 1_000_000
-"""After so many microseconds a Run that may start, and has no job, gets one."""
 
 
 class Queued(Struct, frozen=True):
@@ -90,7 +88,7 @@ def _enqueue(
         raise RunInProgress
     _check_funds(owner, balance)
     run = _add(writer, dataset, digest)
-    queue.publish(writer, run)
+    queue.call(writer)
     return run
 
 
@@ -147,16 +145,19 @@ def waiting(store: Store, limit: int) -> list[Queued]:
     There are `limit` at most, and a few isolated ones beside them.
     """
     with store.reading() as reader:
-        runs = queue.waiting(reader, limit)
-    return [*map(_of_queue, runs)]
+        return [as_queued(run) for run in queue.waiting(reader, limit)]
 
 
-def called(store: Store, run: RunId) -> Queued | None:
-    """The Run to start where a job calls for one; None if none waits there any more."""
-    # A job calls to a site: whose turn it is there may have changed since it was written.
+def as_queued(run: WaitingRun) -> Queued:
+    """A Run that waits, as it is executed."""
+    return Queued(run.id, run.dataset, run.name, run.isolated)
+
+
+def next_beside(store: Store, run: RunId) -> Queued | None:
+    """The Run that is next at the site of a Run; None if none waits there any more."""
     with store.reading() as reader:
-        waits = queue.called(reader, run)
-    return None if waits is None else _of_queue(waits)
+        waits = queue.next_beside(reader, run)
+    return None if waits is None else as_queued(waits)
 
 
 def queued(store: Store, run: RunId) -> Queued | None:
@@ -171,7 +172,7 @@ def queued(store: Store, run: RunId) -> Queued | None:
         waits = queue.queued(reader, run)
         if waits is None and queue.open_by_id(reader, run) is not None:
             raise RunInProgress("This Run is in progress in another process.")
-    return None if waits is None else _of_queue(waits)
+    return None if waits is None else as_queued(waits)
 
 
 def owner_of(store: Store, run: RunId) -> OwnerName:
@@ -189,22 +190,7 @@ def next_queued(store: Store, *, site_free: bool) -> Queued | None:
     with store.reading() as reader:
         free = queue.waiting(reader, 1)
         waits = free[0] if free else None if site_free else queue.longest_waiting(reader)
-    return None if waits is None else _of_queue(waits)
-
-
-def _of_queue(run: WaitingRun) -> Queued:
-    return Queued(run.id, run.dataset, run.name, run.isolated)
-
-
-def publish_forgotten(store: Store) -> None:
-    """Call crawl workers to the Runs that may start and whose job was lost, or that had none."""
-    # Read first: nearly always there is none. Who has queued a Run to execute it has some time.
-    with store.reading() as reader:
-        if not queue.forgotten(reader, Micros(reader.now() - FORGOTTEN)):
-            return
-    with store.writing() as writer:
-        for run in queue.forgotten(writer, Micros(writer.now() - FORGOTTEN)):
-            queue.publish(writer, run)
+    return None if waits is None else as_queued(waits)
 
 
 def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:

@@ -143,7 +143,8 @@ def _take_claimed(
             added.append(run)
     schedules.plan_each(writer, planned, zone)
     queue.add_each(writer, added, now)
-    queue.publish_each(writer, added)
+    if added:
+        queue.call(writer)
     _skip_each(writer, skips)
 
 
@@ -275,9 +276,9 @@ def take_fire(
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
             fire = _queue(writer, scheduled, moment, balance, options)
-            # To one that waits somebody was called when it was queued.
+            # To one that waits crawl workers were called when it was queued.
             if fire.queued and not fire.waited and not executes:
-                queue.publish(writer, fire.queued.run)
+                queue.call(writer)
             return fire
     except Damaged as error:
         return _pass_over(store, dataset, zone, error)

@@ -41,10 +41,10 @@ ORDER BY rows_updated_at DESC, name
 _REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
-_LOCK = """
+_LOCKED = """
 SELECT id, name, head, field_ids, columns, label_column, owner, schema_version, rows_updated_at
-FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
-"""
+FROM datasets """
+_LOCK = f"{_LOCKED} WHERE id = :dataset AND owner = coalesce(:owner, owner)"
 # `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
 _CHANGEABLE = frozenset(
     {
@@ -100,6 +100,13 @@ def lock_free_dataset(writer: Writer, dataset: DatasetId) -> LockedDataset | Non
     """The same without waiting; None if another writer has it, or it is gone."""
     row = writer.locked_if_free(_LOCK, dataset=dataset, owner=None)
     return None if row is None else _locked(row)
+
+
+def lock_each_free(writer: Writer, those: Collection[DatasetId]) -> dict[DatasetId, LockedDataset]:
+    """The same of those of these datasets that are free."""
+    names, named = listed("dataset", those)
+    rows = writer.all_locked_if_free(f"{_LOCKED} WHERE id IN ({names}) ORDER BY id", **named)
+    return {row[0]: _locked(row) for row in rows}
 
 
 def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:

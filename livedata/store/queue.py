@@ -10,9 +10,9 @@ from msgspec import Struct
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store import site_turns
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert, listed
-from livedata.store.runs import fenced, lock_run
+from livedata.store.runs import LockedRun, fenced, lock_run
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -28,6 +28,57 @@ _ADD = insert(
 
 BESIDE = 4
 """So many isolated Runs are told at a time beside the others that may start."""
+WALKED = 500
+"""So many of the Runs that wait longest are looked at for what may start."""
+_FREE = "NOT EXISTS (SELECT 1 FROM runs b WHERE b.status = 'running' AND b.turn = q.site)"
+_WAITING = "r.id, r.dataset_id, d.name, r.alone"
+_NEXT_THERE = f"""
+JOIN runs r ON r.id = ({site_turns.FIRST.format(site="q.site")})
+JOIN datasets d ON d.id = r.dataset_id
+"""
+# How many were looked at is told with each, and in a line of its own if none may start.
+_OLDEST = f"""
+WITH oldest AS (
+    SELECT site, queued_at, CASE WHEN alone THEN 1 ELSE 0 END AS alone FROM runs
+    WHERE status = 'queued' ORDER BY queued_at, id LIMIT {WALKED}
+), sites AS (
+    SELECT site, alone, since, row_number() OVER (PARTITION BY alone ORDER BY since, site) AS place
+    FROM (SELECT site, min(alone) AS alone, min(queued_at) AS since FROM oldest q
+        WHERE {_FREE} GROUP BY site) AS those
+)
+SELECT {_WAITING}, counted.walked FROM (SELECT count(*) AS walked FROM oldest) AS counted
+LEFT JOIN (
+    sites q {_NEXT_THERE}
+) ON q.place <= CASE WHEN q.alone = 1 THEN {BESIDE} ELSE :limit END
+ORDER BY q.since, q.site
+"""  # noqa: S608
+# Each step is one in the index of what waits, by its site, and the walk ends with enough of them.
+_ROUND = f"""
+WITH RECURSIVE round(site) AS (
+    SELECT min(site) FROM runs WHERE status = 'queued' AND site > :after
+    UNION ALL
+    SELECT (SELECT min(w.site) FROM runs w WHERE w.status = 'queued' AND w.site > round.site)
+    FROM round WHERE round.site IS NOT NULL
+), sites AS (SELECT site FROM round q WHERE site IS NOT NULL AND {_FREE} LIMIT :limit)
+SELECT {_WAITING} FROM sites q {_NEXT_THERE}
+"""  # noqa: S608
+_LAST_BEGUN = "SELECT turn FROM runs WHERE status = 'running' ORDER BY started_at DESC LIMIT 1"
+"""Where the round of the sites goes on: so each of them has its turn."""
+_BESIDE = f"""
+SELECT {_WAITING} FROM (SELECT site FROM runs WHERE id = :run) AS q {_NEXT_THERE}
+"""  # noqa: S608
+_QUEUED = f"""
+SELECT {_WAITING} FROM runs r JOIN datasets d ON d.id = r.dataset_id
+WHERE r.id = :run AND r.status = 'queued'
+"""  # noqa: S608
+_START = """
+UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1,
+    lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site,
+    started_at = CASE WHEN started_at IS NOT NULL THEN started_at
+        WHEN :now < queued_at THEN queued_at ELSE :now END
+WHERE id = :run
+"""
+"""It starts no earlier than it was queued, whatever the clock does."""
 
 
 class Lease(Struct, frozen=True):
@@ -105,7 +156,7 @@ def add(
 ) -> RunId:
     """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one.
 
-    Nobody is called to it: the caller executes it, or publishes it too.
+    Nobody is called to it: the caller executes it, or calls crawl workers too.
     """
     # Nobody asks first if it has: the partial unique index decides, also between two processes.
     run = NewRun(RunId(new_id()), dataset, recipe_version, site)
@@ -181,29 +232,26 @@ def asked_for(
 
 
 def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False) -> None:
-    """Put a running Run back into the queue, and publish it.
+    """Put a running Run back into the queue, and call crawl workers.
 
     `attempt` is how many attempts it has used. Raises LostLease if the fence is not the one any
     more that the caller saw.
     """
     # The caller may have seen a lost Run that somebody else has started again since: the fence
     # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
-    row = writer.row(
+    changed = writer.execute(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
         "lease_owner = NULL, lease_until = NULL, lease_origin = NULL "
-        "WHERE id = :run AND fence = :fence AND status = 'running' RETURNING site, turn",
+        "WHERE id = :run AND fence = :fence AND status = 'running'",
         run=run,
         fence=fence,
         attempt=attempt,
         isolated=isolated,
     )
-    if row is None:
+    if not changed:
         raise LostLease
-    site, turn = row
-    publish(writer, run)
-    # Its pages may have led it to another site.
-    if turn != site:
-        publish_next(writer, turn)
+    # It waits for its own site; its pages may have led it to another one, which is free now.
+    call(writer)
 
 
 def hold(writer: Writer, run: RunId, fence: int) -> None:
@@ -216,22 +264,17 @@ def hold(writer: Writer, run: RunId, fence: int) -> None:
         raise LostLease
 
 
-def publish(writer: Writer, run: RunId) -> None:
-    """Call a crawl worker to a queued Run, once this transaction is written."""
-    writer.publish(run)
+def call(writer: Writer) -> None:
+    """Call crawl workers to what is queued, once this transaction is written."""
+    # However many Runs it queues: whoever comes takes as many as it has room for, and others come
+    # too.
+    writer.call()
 
 
-def publish_each(writer: Writer, runs: Sequence[NewRun]) -> None:
-    """The same for several Runs: one job for each of their sites."""
-    # Whoever comes for it begins the Run that is next there, and each that ends calls for another.
-    writer.publish_each({run.site: run.id for run in reversed(runs)})
-
-
-def publish_next(writer: Writer, turn: str | None) -> None:
-    """The same for the Run that waits longest for a site whose turn was given up just now."""
-    # Just now: whoever is called too early finds the turn locked, and waits for this transaction.
+def call_next(writer: Writer, turn: str | None) -> None:
+    """The same if a Run waits for a site whose turn this transaction gives up."""
     if turn is not None:
-        writer.publish_next(turn)
+        writer.call_next(turn)
 
 
 def move_turn(writer: Writer, run: RunId, fence: int, site: str | None) -> None:
@@ -242,12 +285,7 @@ def move_turn(writer: Writer, run: RunId, fence: int, site: str | None) -> None:
     before = turn(writer, run)
     fenced(writer, run, fence, turn=site)
     if before != site:
-        publish_next(writer, before)
-
-
-def forgotten(reader: Reader, since: Micros) -> list[RunId]:
-    """The Runs queued before a moment that may start, and to which nobody is called."""
-    return reader.forgotten(since)
+        call_next(writer, before)
 
 
 def turn(reader: Reader, run: RunId) -> str | None:
@@ -278,32 +316,18 @@ def is_busy(reader: Reader, site: str) -> bool:
     return reader.value(has, site=site) is not None
 
 
-def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, int]:
-    """Take a queued Run: its (fence, attempt number).
+def start_each(writer: Writer, those: Sequence[LockedRun], lease: Lease, now: Micros) -> None:
+    """Take queued Runs that this transaction has locked: fence and attempt number grow by one.
 
-    Raises AlreadyThere if its site is busy, LostLease if it is not queued any more.
+    Raises AlreadyThere if the site of one is busy.
     """
-    # One statement, so that of two workers one gets the row and the other none. The turn is in a
-    # unique index over running Runs: that is how a site is asked by one Run at a time, over all
-    # processes. The fence is no attempt number: a number that is given back comes again.
-    row = writer.row(
-        "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
-        "lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site, "
-        # No earlier than it was queued, whatever the clock does.
-        "started_at = CASE WHEN started_at IS NOT NULL THEN started_at "
-        "WHEN :now < queued_at THEN queued_at ELSE :now END "
-        "WHERE id = :run AND status = 'queued' RETURNING fence, attempt, site",
-        run=run,
-        holder=lease.holder,
-        until=lease.until,
-        origin=lease.origin,
-        now=now,
-    )
-    if row is None:
-        raise LostLease
-    fence, number, site = row
-    site_turns.begin(writer, run, site, now)
-    return fence, number
+    # The turn is in a unique index over running Runs: that is how a site is asked by one Run at a
+    # time, over all processes. In one order, so that no two processes wait for each other there.
+    # The fence is no attempt number: a number that is given back comes again.
+    common = {"holder": lease.holder, "until": lease.until, "origin": lease.origin, "now": now}
+    ordered = sorted(those, key=lambda run: run.site)
+    writer.many(_START, [{"run": run.id, **common} for run in ordered])
+    site_turns.begin_each(writer, [run.id for run in those], now)
 
 
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
@@ -351,52 +375,42 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
 
     Isolated ones, which start in a process of their own, come beside the `limit`, a few at most.
     """
-    # One per site, because a second would only fail at the turn. Told apart here and not in SQL:
-    # the walk ends when there are enough, and no database needs a plan of its own for it. If 5,000
-    # wait for one site, it takes 10 ms on either.
-    busy = {turn for (turn,) in reader.rows("SELECT turn FROM runs WHERE status = 'running'")}
-    free: dict[str, None] = {}
-    beside: dict[str, None] = {}
-    for site, alone in reader.each(
-        "SELECT site, alone FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
-    ):
-        if len(free) >= limit:
-            break
-        if site in busy or site in free or site in beside:
-            continue
-        # Those that wait for such a process must not stand in the way of all others.
-        if not alone:
-            free[site] = None
-        else:
-            beside[site] = None
-    firsts = (_first(reader, site) for site in (*list(beside)[:BESIDE], *free))
-    return [waits for waits in firsts if waits is not None]
+    # One per site, because a second would only fail at the turn. Of a long queue the oldest tell
+    # nearly always enough. If most of them wait for few sites, those behind are found site by site:
+    # neither takes longer the more Runs wait.
+    told = reader.rows(_OLDEST, limit=limit)
+    rows = [row for row in told if row[0] is not None]
+    if told[0][-1] == WALKED and len(rows) < limit:
+        last = reader.value(_LAST_BEGUN) or ""
+        for after in (last, "") if last else ("",):
+            rows += reader.rows(_ROUND, after=after, limit=limit + BESIDE)
+    waits = {row[0]: _waiting(row) for row in rows}
+    together = [run for run in waits.values() if not run.isolated]
+    # Those that wait for a process of their own must not stand in the way of all others.
+    apart = [run for run in waits.values() if run.isolated]
+    return [*apart[:BESIDE], *together[:limit]]
 
 
-def called(reader: Reader, run: RunId) -> WaitingRun | None:
+def next_beside(reader: Reader, run: RunId) -> WaitingRun | None:
     """The Run that is next at the site of a Run; None if none waits there."""
-    site = reader.value("SELECT site FROM runs WHERE id = :run", run=run)
-    return None if site is None else _first(reader, site)
+    row = reader.row(_BESIDE, run=run)
+    return None if row is None else _waiting(row)
 
 
 def longest_waiting(reader: Reader) -> WaitingRun | None:
     """The Run that is next at the site where one waits longest, whether that is free or not."""
-    site = reader.value(
-        "SELECT site FROM runs WHERE status = 'queued' ORDER BY queued_at, id LIMIT 1"
-    )
-    return None if site is None else _first(reader, site)
+    run = reader.value("SELECT id FROM runs WHERE status = 'queued' ORDER BY queued_at, id LIMIT 1")
+    return None if run is None else next_beside(reader, run)
 
 
 def queued(reader: Reader, run: RunId) -> WaitingRun | None:
     """A Run if it waits."""
-    row = reader.row(
-        "SELECT r.dataset_id, d.name, r.alone FROM runs r "
-        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run AND r.status = 'queued'",
-        run=run,
-    )
-    if row is None:
-        return None
-    dataset, name, alone = row
+    row = reader.row(_QUEUED, run=run)
+    return None if row is None else _waiting(row)
+
+
+def _waiting(row: Row) -> WaitingRun:
+    run, dataset, name, alone = row[:4]
     return WaitingRun(run, dataset, name, bool(alone))
 
 

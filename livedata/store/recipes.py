@@ -79,7 +79,26 @@ def pinned(
 
     None if it is not a declaration of version 1.
     """
-    number, declared = source(reader, dataset, version)
+    return _compiled(*source(reader, dataset, version), fields)
+
+
+def pinned_each(
+    reader: Reader, those: Mapping[RunId, Fields]
+) -> dict[RunId, Recipe | ResearchRecipe | None]:
+    """The recipe of each of these Runs, by the fields of its dataset."""
+    names, named = listed("run", those)
+    rows = reader.rows(
+        "SELECT w.id, r.version, r.source FROM runs w JOIN recipes r "  # noqa: S608  (our names)
+        f"ON r.dataset_id = w.dataset_id AND r.version = w.recipe_version WHERE w.id IN ({names})",
+        **named,
+    )
+    return {
+        run: _compiled(version, SOURCE.load(declared), those[run])
+        for run, version, declared in rows
+    }
+
+
+def _compiled(number: int, declared: object, fields: Fields) -> Recipe | ResearchRecipe | None:
     if not isinstance(declared, dict) or declared.get("version") != 1:
         return None
     columns = [fields.columns[field] for field in fields.ids]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import orjson
 
-from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun, RunFacts
 from livedata.model.ids import (
     DatasetId,
     Micros,
@@ -21,7 +21,15 @@ from livedata.model.row import ALL_ROWS, ResearchRowIdentity, Row, RowDetail, Ro
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
+from livedata.store.database.codec import (
+    FACTS,
+    OVERRIDES,
+    REASONS,
+    VALUES,
+    Fields,
+    load_positions,
+    unpacked,
+)
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, stored_cells
 from livedata.store.feed_json import observations
@@ -43,6 +51,10 @@ SELECT v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
 FROM rows w JOIN revisions v ON v.dataset_id = :dataset AND v.sequence = (
     SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :head)
 WHERE w.dataset_id = :dataset
+"""
+_LAST_RUN = """
+SELECT last_run_id FROM rows WHERE dataset_id = {dataset} AND presence = 'present'
+ORDER BY updated_at DESC, id DESC LIMIT 1
 """
 
 
@@ -184,12 +196,19 @@ def last_accepted_run(reader: Reader, dataset: DatasetId) -> RunId | None:
     # Runs were accepted, which moments do not: a clock may be set back.
     # All rows that are present say the same. The newest is found at once, whatever number of others
     # is gone.
-    run: RunId | None = reader.value(
-        "SELECT last_run_id FROM rows WHERE dataset_id = :dataset AND presence = 'present' "
-        "ORDER BY updated_at DESC, id DESC LIMIT 1",
-        dataset=dataset,
-    )
+    run: RunId | None = reader.value(_LAST_RUN.format(dataset=":dataset"), dataset=dataset)
     return run
+
+
+def last_accepted_facts(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, RunFacts]:
+    """Dataset -> the facts of its Run that was accepted last, of those that have one."""
+    names, named = listed("dataset", those)
+    rows = reader.rows(
+        "SELECT d.id, r.facts FROM datasets d "  # noqa: S608  (our own words)
+        f"JOIN runs r ON r.id = ({_LAST_RUN.format(dataset='d.id')}) WHERE d.id IN ({names})",
+        **named,
+    )
+    return {dataset: FACTS.load(unpacked(facts)) for dataset, facts in rows if facts}
 
 
 def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from livedata.model.ids import (
 from livedata.model.run import Run
 from livedata.store.database.backend import SYMPTOMS, OtherVersion, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, STEPS, STOP, unpacked
-from livedata.store.database.statements import Expiring, assign, insert
+from livedata.store.database.statements import Expiring, assign, insert, listed
 from livedata.store.database.table import VERSION
 
 RUN = """
@@ -36,12 +36,13 @@ OF_OWNER = " FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = 
 _SELECT = f"SELECT {RUN} {OF_OWNER}"
 _STORE_VERSION = "SELECT version_num FROM alembic_version"
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
-_LOCK = f"""
-SELECT id, dataset_id, status, recipe_version, site, fence, only_hosts, ({_STORE_VERSION})
-FROM runs WHERE id = :run
+_LOCKED = f"""
+SELECT id, dataset_id, status, recipe_version, site, fence, attempt, only_hosts, ({_STORE_VERSION})
+FROM runs """  # noqa: S608  (our own words)
+_LOCK = f"""{_LOCKED} WHERE id = :run
 AND EXISTS (
     SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
-"""  # noqa: S608  (our own words)
+"""  # noqa: S608  (the same)
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
@@ -71,6 +72,7 @@ class LockedRun(Struct, frozen=True):
     recipe_version: int
     site: str
     fence: int
+    attempt: int
     hosts: str | None
 
     @property
@@ -98,6 +100,22 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
     row = writer.locked(_LOCK, run=run, owner=owner)
     if row is None:
         raise not_found()
+    return _locked(row)
+
+
+def lock_free_queued(writer: Writer, those: Collection[RunId], limit: int) -> list[LockedRun]:
+    """The same of so many of these Runs, those that wait longest, that are queued and free.
+
+    Raises OtherVersion in the same case.
+    """
+    names, named = listed("run", those)
+    sql = (
+        f"{_LOCKED} WHERE id IN ({names}) AND status = 'queued' ORDER BY queued_at, id LIMIT :limit"
+    )
+    return [_locked(row) for row in writer.all_locked_if_free(sql, limit=limit, **named)]
+
+
+def _locked(row: Row) -> LockedRun:
     *locked, version = row
     if version != VERSION:
         raise OtherVersion
@@ -277,15 +295,20 @@ def attempts(reader: Reader, run: RunId) -> list[RecordedAttempt]:
     ]
 
 
-def add_attempt(writer: Writer, run: RunId, number: int, now: Micros) -> AttemptId:
-    """Add an attempt; its id."""
+def add_attempts(writer: Writer, those: Sequence[LockedRun], now: Micros) -> dict[RunId, AttemptId]:
+    """Add the next attempt at each of these Runs; their ids."""
     # An attempt that was given back did not count, so its number comes again, and is unique.
-    writer.execute(
-        "DELETE FROM attempts WHERE run_id = :run AND number = :number", run=run, number=number
+    again = [{"run": run.id, "number": run.attempt + 1} for run in those if run.fence > run.attempt]
+    writer.many("DELETE FROM attempts WHERE run_id = :run AND number = :number", again)
+    added = {run.id: AttemptId(new_id()) for run in those}
+    writer.many(
+        _ADD_ATTEMPT,
+        [
+            {"id": added[run.id], "run_id": run.id, "number": run.attempt + 1, "started_at": now}
+            for run in those
+        ],
     )
-    attempt = AttemptId(new_id())
-    writer.execute(_ADD_ATTEMPT, id=attempt, run_id=run, number=number, started_at=now)
-    return attempt
+    return added
 
 
 def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> None:

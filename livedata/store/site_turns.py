@@ -6,55 +6,59 @@ began while others waited, whichever is later. The first place is next.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from livedata.model.ids import Micros, RunId
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import insert, listed
 
-_PLACES = """
-SELECT d.owner, min(w.queued_at), max(t.began_at) FROM runs w
-JOIN datasets d ON d.id = w.dataset_id
-LEFT JOIN site_turns t ON t.site = w.site AND t.owner = d.owner
-WHERE w.status = 'queued' AND w.site = :site GROUP BY d.owner
+# Without turns, at nearly every site, the index has the oldest first. With them all that wait for
+# the site are looked at. The oldest of an owner has its place; of several whose place is the
+# moment of a begin, the owner's oldest is the first.
+FIRST = """
+CASE WHEN EXISTS (SELECT 1 FROM site_turns t WHERE t.site = {site}) THEN (
+    SELECT w.id FROM runs w JOIN datasets d ON d.id = w.dataset_id
+    LEFT JOIN site_turns t ON t.site = w.site AND t.owner = d.owner
+    WHERE w.status = 'queued' AND w.site = {site}
+    ORDER BY CASE WHEN t.began_at > w.queued_at THEN t.began_at ELSE w.queued_at END,
+        d.owner, w.queued_at, w.id LIMIT 1
+) ELSE (
+    SELECT w.id FROM runs w WHERE w.status = 'queued' AND w.site = {site}
+    ORDER BY w.queued_at, w.id LIMIT 1
+) END
 """
-_OLDEST = """
-SELECT w.id FROM runs w JOIN datasets d ON d.id = w.dataset_id
-WHERE w.status = 'queued' AND w.site = :site AND d.owner = :owner
-ORDER BY w.queued_at, w.id LIMIT 1
-"""
+"""The Run that is next at a site, as an expression."""
+_FIRST = f"SELECT {FIRST.format(site=':site')}"
 _OTHERS = """
-SELECT d.owner, (
+SELECT r.site, d.owner, (
     SELECT max(w.queued_at) FROM runs w JOIN datasets o ON o.id = w.dataset_id
-    WHERE w.status = 'queued' AND w.site = :site AND o.owner <> d.owner
-), (SELECT max(began_at) FROM site_turns WHERE site = :site)
-FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run
+    WHERE w.status = 'queued' AND w.site = r.site AND o.owner <> d.owner
+), (SELECT max(t.began_at) FROM site_turns t WHERE t.site = r.site)
+FROM runs r JOIN datasets d ON d.id = r.dataset_id
+"""
+_BEGIN = f"""
+{insert("site_turns", "site", "owner", "began_at")}
+ON CONFLICT (site, owner) DO UPDATE SET began_at = excluded.began_at
 """
 
 
 def first(reader: Reader, site: str) -> RunId | None:
     """The Run that is next at a site, if one waits there."""
-    places = [
-        (max(queued_at, began_at or queued_at), owner)
-        for owner, queued_at, began_at in reader.rows(_PLACES, site=site)
-    ]
-    if not places:
-        return None
-    run: RunId = reader.value(_OLDEST, site=site, owner=min(places)[1])
+    run: RunId | None = reader.value(_FIRST, site=site)
     return run
 
 
-def begin(writer: Writer, run: RunId, site: str, now: Micros) -> None:
-    """Let the owner of a Run that begins at a site come last there, if others wait."""
-    row = writer.row(_OTHERS, run=run, site=site)
-    assert row is not None
-    owner, newest, last = row
-    if newest is not None:
-        writer.execute(
-            "INSERT INTO site_turns (site, owner, began_at) VALUES (:site, :owner, :began_at) "
-            "ON CONFLICT (site, owner) DO UPDATE SET began_at = excluded.began_at",
-            site=site,
-            owner=owner,
-            # Behind all who wait, whatever the clock does.
-            began_at=max(now, newest + 1, (last or 0) + 1),
-        )
-    elif last is not None:
-        # Whoever comes from now on comes later than all of them.
-        writer.execute("DELETE FROM site_turns WHERE site = :site", site=site)
+def begin_each(writer: Writer, those: Collection[RunId], now: Micros) -> None:
+    """Let the owners of Runs that begin at their sites come last there, where others wait."""
+    names, named = listed("run", those)
+    rows = writer.rows(f"{_OTHERS} WHERE r.id IN ({names})", **named)
+    turns = [
+        # Behind all who wait, whatever the clock does.
+        {"site": site, "owner": owner, "began_at": max(now, newest + 1, (last or 0) + 1)}
+        for site, owner, newest, last in rows
+        if newest is not None
+    ]
+    writer.many(_BEGIN, turns)
+    # Whoever comes from now on comes later than all of them.
+    over = [{"site": site} for site, _, newest, last in rows if newest is None and last is not None]
+    writer.many("DELETE FROM site_turns WHERE site = :site", over)

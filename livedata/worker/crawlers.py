@@ -259,7 +259,7 @@ class CrawlWorker:
     def _waits(self, run: RunId) -> bool:
         """Whether nobody has begun a Run yet: several workers may have asked for it."""
         try:
-            queued = runs.called(self._store, run)
+            queued = runs.next_beside(self._store, run)
         except (StoreUnavailable, Damaged):
             return False  # crawl workers say so, and one of them asks again
         except Exception:

@@ -17,7 +17,7 @@ from livedata.model.ids import RunId
 from livedata.model.recipe import Kind, Recipe
 from livedata.model.research.settings import ResearchSettings
 from livedata.services import attempts, interruptions, runs
-from livedata.services.attempts import Attempt
+from livedata.services.attempts import Attempt, Claim
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store.database.backend import NewerStore
@@ -78,14 +78,6 @@ class Executor(Struct):
         call = functools.partial(act, *values, **named)
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
-    async def waiting(self, limit: int) -> list[Queued]:
-        """The Runs that may start now."""
-        # A question to a file waits for no writer, and this one comes four times a second: without
-        # the thread an idle worker takes 0.14 s of CPU a minute, with it 0.21.
-        if not self.store.remote:
-            return runs.waiting(self.store, limit)
-        return await self.ask(runs.waiting, self.store, limit)
-
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(self.at_once)
@@ -124,23 +116,40 @@ class Executor(Struct):
         self._giving_back = True
         self.cancel()
 
-    async def execute_one(
-        self,
-        queued: Queued,
-        places: asyncio.Semaphore,
-        begun: Callable[[], None] | None = None,
-    ) -> bool:
+    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Execute one Run if its site is free anywhere; False if it has to wait.
 
-        What went wrong stands in ``errors``. `begun` is called once it has begun, or need not
-        begin now.
+        What went wrong stands in ``errors``.
         """
         try:
             async with places:
-                return not self._stopping and await self._tried(queued, places, begun)
+                return not self._stopping and await self._tried(queued, places)
         except LivedataError as error:
             self.errors[queued.run] = error
             return True
+
+    async def claim(self, room: int) -> tuple[Claim, float]:
+        """Begin the Runs that may start now, so many at most; with a moment before their leases."""
+        return await self.ask(self._claim, room)
+
+    def _claim(self, room: int) -> tuple[Claim, float]:
+        since = clock()
+        return attempts.claim(self.store, room), since
+
+    async def execute_begun(
+        self, queued: Queued, attempt: Attempt, since: float, places: asyncio.Semaphore
+    ) -> bool:
+        """Execute an attempt that has begun, in a place that was taken for it.
+
+        It has begun no earlier than at a moment of the clock. What went wrong stands in ``errors``.
+        """
+        try:
+            await self._execute_attempt(queued, attempt, since, places)
+        except LivedataError as error:
+            self.errors[queued.run] = error
+        finally:
+            places.release()
+        return True
 
     async def _execute_in_turn(self, queued: Queued, places: asyncio.Semaphore) -> None:
         """Execute one Run as soon as its site is free; a Run that waits takes no place."""
@@ -161,37 +170,38 @@ class Executor(Struct):
         except LivedataError as error:
             self.errors[queued.run] = error
 
-    async def _tried(
-        self,
-        queued: Queued,
-        places: asyncio.Semaphore,
-        begun: Callable[[], None] | None,
-    ) -> bool:
+    async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
         # Another Run of the site may be in progress, here or in another process.
         try:
-            attempt, since = await self.ask(self._begin, queued.run, begun)
+            attempt, since = await self.ask(self._begin, queued.run)
         except NotYet:
             return False
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
         if attempt is not None:
-            self.executed.add(attempt.run)
-            self._running[attempt.run] = running = Running(attempt, Ending(since))
-            if self._stopping:
-                # It was told to stop while the Run began.
-                running.cancel.set()
-            try:
-                await self._by_kind[attempt.recipe.kind](queued, running, places)
-            except LostLease:
-                if running.cancel.lapsed:
-                    await self._return(attempt)
-                raise
-            finally:
-                running.cancel.stop_watching()
-                del self._running[attempt.run]
+            await self._execute_attempt(queued, attempt, since, places)
         return True
+
+    async def _execute_attempt(
+        self, queued: Queued, attempt: Attempt, since: float, places: asyncio.Semaphore
+    ) -> None:
+        """Execute an attempt until it has ended, or was given back. Raises LivedataError."""
+        self.executed.add(attempt.run)
+        self._running[attempt.run] = running = Running(attempt, Ending(since))
+        if self._stopping:
+            # It was told to stop while the Run began.
+            running.cancel.set()
+        try:
+            await self._by_kind[attempt.recipe.kind](queued, running, places)
+        except LostLease:
+            if running.cancel.lapsed:
+                await self._return(attempt)
+            raise
+        finally:
+            running.cancel.stop_watching()
+            del self._running[attempt.run]
 
     async def _return(self, attempt: Attempt) -> None:
         """Put a Run back whose lease is over, if nobody has taken it back yet."""
@@ -200,14 +210,10 @@ class Executor(Struct):
         with suppress(StoreUnavailable, LostLease):
             await self.ask(attempts.give_back, self.store, attempt)
 
-    def _begin(self, run: RunId, begun: Callable[[], None] | None) -> tuple[Attempt | None, float]:
+    def _begin(self, run: RunId) -> tuple[Attempt | None, float]:
         """An attempt, and a moment before its lease."""
         since = clock()
-        try:
-            return attempts.begin(self.store, run), since
-        finally:
-            if begun is not None:
-                begun()
+        return attempts.begin(self.store, run), since
 
     @property
     def _by_kind(

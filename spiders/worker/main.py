@@ -12,24 +12,23 @@ import asyncio
 import gc
 import logging
 import os
+import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
-
-from msgspec import Struct
 
 from livedata import config
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
 from livedata.model.ids import RunId
 from livedata.services import interruptions, processes, runs
+from livedata.services.attempts import Claim
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store.database.backend import Job, Jobs, NewerStore
+from livedata.store.database.backend import Calls, NewerStore
 from livedata.store.database.store import Store
 from livedata.worker.log import ALONE, APART, configure
 from spiders.crawl.engine import crawl_engine, end_process
@@ -41,83 +40,120 @@ log = logging.getLogger("livedata.crawl")
 
 POLL = 0.25
 SLOW_POLL = 10.0
-"""The seconds between two looks at the queue by a worker that jobs call: some may be lost."""
+"""The seconds between two looks at the queue by a worker that is called: a call may be lost."""
+SPREAD = 0.5
+"""The seconds within which the workers look that a call has woken, if there are very many."""
+LEAST_SPREAD = 0.005
+SOON = 1.0
+"""The seconds after which a worker looks again that was told of no more than a part, or failed."""
 RELEASE = 5.0
-SWEEP = 10.0
-"""The seconds between two looks for jobs that are lost, or left behind."""
-
-
-class Call(Struct, frozen=True):
-    """A Run that may start, and the job that calls for it."""
-
-    queued: Queued
-    job: Job
+_NOTHING = (Claim(), 0.0)
 
 
 class RunQueue:
     """The queued Runs as one worker is called to them, and looks for them from time to time."""
 
-    def __init__(self, executor: Executor, jobs: Jobs) -> None:
+    def __init__(self, executor: Executor, calls: Calls) -> None:
         self._executor = executor
         self._store = executor.store
-        self._jobs = jobs
+        self._calls = calls
+        self._ring: Callable[[], object] = lambda: None
+        self._looking: asyncio.TimerHandle | None = None
+        self._due = True
+        self._called = False
+        self._spread = 0.0
         self._next_look = 0.0
         self._empty_at: int | None = None
         self._trouble: str | None = None
 
     def upkeep(self, ring: Callable[[], object]) -> list[Coroutine[Any, Any, None]]:
-        """What goes on while the worker works; `ring` is called when a job may have come."""
-        return [self._jobs.listen(ring), self._release(), self._sweep()]
+        """What goes on while the worker works; `ring` is called when it is time to look."""
+        self._ring = ring
+        return [self._calls.listen(self._hear), self._release()]
 
     @property
     def patience(self) -> float:
         """The seconds after which a worker that has room is to look again."""
-        return SLOW_POLL if self._jobs.heard else until_next(POLL)
+        return SLOW_POLL if self._calls.heard else until_next(POLL)
 
-    async def called(self) -> Call | None:
-        """A Run that a job calls for."""
-        if not self._jobs.heard:
-            return None
-        # The job and its Run at once: each turn of the thread costs as much as a question.
-        return await self._executor.ask(self._take)
+    def look_again(self) -> None:
+        """Look when there is room: something may start now that could not before."""
+        self._due = True
 
-    def finish(self, job: Job) -> None:
-        """Let go of a job: its Run has begun, or need not begin now. It waits for the server."""
-        self._jobs.finish(job)
+    async def claim(self, room: int, *, idle: bool) -> tuple[Claim, float]:
+        """Begin what may start, if it is time to look, with a moment before that.
 
-    async def waiting(self, limit: int, *, idle: bool) -> list[Queued]:
-        """The Runs that may start now, if it is time to look; `idle` if none is executed."""
+        It is `idle` if nothing is executed. Raises NewerStore if the store was migrated meanwhile.
+        """
         # After trouble at once: the store answers again, and that is to be told.
-        if self._jobs.heard and not self._trouble and time.monotonic() < self._next_look:
-            return []
+        waits = self._calls.heard and not self._due and not self._trouble
+        if waits and time.monotonic() < self._next_look:
+            return _NOTHING
+        # Before the look: who is called during it looks again.
+        called, self._called, self._due = self._called, False, False
         try:
-            # An idle worker that has found nothing finds nothing until somebody writes.
-            writes = self._store.writes() if idle else None
-            if writes is not None and writes == self._empty_at:
-                return []
-            waiting = await self._executor.waiting(limit)
+            if (apart := self._waiting(room, idle=idle)) is not None:
+                claimed = Claim(apart=apart), 0.0
+            else:
+                claimed = await self._executor.claim(room)
         except StoreUnavailable as error:
+            if isinstance(error, NewerStore) and self._next_look:
+                raise
             self._empty_at = None
             self._tell(error.message)
-            return []
+            self._look_in(SOON)
+            return _NOTHING
         self._tell(None)
-        self._empty_at = None if waiting else writes
         self._next_look = time.monotonic() + SLOW_POLL
-        return waiting
+        self._learn(claimed[0], room, called=called)
+        return claimed
 
-    def _take(self) -> Call | None:
-        while (job := self._jobs.take()) is not None:
-            if job.run is None:
-                about = {"event": "job.strange", "fields": {"task": job.task}}
-                log.warning(
-                    "Job %d, of %r, calls for no Run: deleted.", job.id, job.task, extra=about
-                )
-            else:
-                with suppress(StoreUnavailable):
-                    if (queued := runs.called(self._store, job.run)) is not None:
-                        return Call(queued, job)
-            self._jobs.finish(job)
-        return None
+    def _waiting(self, room: int, *, idle: bool) -> Sequence[Queued] | None:
+        """What is isolated, if nothing else may start; None if something may, or nobody knows."""
+        # A question to a file waits for no writer, but whoever begins a Run keeps the others out.
+        if self._store.remote:
+            return None
+        # An idle worker that has found nothing finds nothing until somebody writes.
+        writes = self._store.writes() if idle else None
+        if writes is not None and writes == self._empty_at:
+            return ()
+        waiting = runs.waiting(self._store, room)
+        self._empty_at = None if waiting else writes
+        return waiting if all(queued.isolated for queued in waiting) else None
+
+    def _learn(self, claim: Claim, room: int, *, called: bool) -> None:
+        """Note whether there may be more, and whether others come sooner when all are called."""
+        claimed = len(claim.begun) + len(claim.singly)
+        if claimed >= room:
+            self._due = True
+        elif claim.more:
+            self._look_in(SOON)
+        # Of many that are called to one Run the first has it. Who comes in vain comes later from
+        # then on, so that however many there are, few ask at a time, and one of them soon.
+        if called and claimed:
+            self._spread = self._spread / 4 if self._spread > LEAST_SPREAD else 0.0
+        elif called:
+            self._spread = min(SPREAD, max(LEAST_SPREAD, self._spread * 2))
+
+    def _hear(self) -> None:
+        """A call has come, or none will: look after a while, for all that come meanwhile."""
+        seconds = random.uniform(0, self._spread)  # noqa: S311  (no secret)
+        self._look_in(seconds, called=True)
+
+    def _look_in(self, seconds: float, *, called: bool = False) -> None:
+        """Look after some seconds, or when it was to look before that."""
+        loop = asyncio.get_running_loop()
+        if self._looking is not None:
+            if self._looking.when() <= loop.time() + seconds:
+                return
+            self._looking.cancel()
+        self._looking = loop.call_later(seconds, self._look, called)
+
+    def _look(self, called: bool) -> None:
+        self._looking = None
+        self._due = True
+        self._called = called
+        self._ring()
 
     def _tell(self, trouble: str | None) -> None:
         """Say what is wrong with the store, and when it is over."""
@@ -134,14 +170,6 @@ class RunQueue:
             with suppress(StoreUnavailable):  # who looks for Runs says so
                 await self._executor.ask(interruptions.reap_expired_leases, self._store)
             await asyncio.sleep(until_next(RELEASE))
-
-    async def _sweep(self) -> None:
-        """Let go of jobs that nobody will finish, and write those that are missing."""
-        while True:
-            await self._executor.ask(self._jobs.sweep)
-            with suppress(StoreUnavailable):
-                await self._executor.ask(runs.publish_forgotten, self._store)
-            await asyncio.sleep(until_next(SWEEP))
 
 
 ALIVE = 1.0
@@ -163,7 +191,6 @@ class Worker:
         self._memory = memory
         self._apart: set[RunId] = set()
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
-        self._called_again: set[RunId] = set()
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._worn = False
@@ -190,7 +217,6 @@ class Worker:
                 self._start(alone)
                 self._worn = True
             while not (self._stopping or self._worn):
-                await self._start_called()
                 await self._start_waiting()
                 await self._wait()
             while self._tasks:
@@ -204,40 +230,42 @@ class Worker:
         # A Run that waits elsewhere has given up its place, so one more may start.
         return self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
 
-    async def _start_called(self) -> None:
-        """Start what jobs call for."""
-        while self._room() > 0 and (call := await self._queue.called()) is not None:
-            queued, done = call.queued, partial(self._queue.finish, call.job)
-            if queued.isolated:
-                self._apart.add(queued.run)
-                await self._executor.ask(done)
-            elif queued in self._tasks.values():
-                self._called_again.add(queued.run)
-                await self._executor.ask(done)
-            else:
-                self._start(queued, done)
-
     async def _start_waiting(self) -> None:
         """Start what waits in the queue."""
-        room = self._room()
-        if room <= 0:
+        # Taken before: a Run that has given its place up may come back while others begin.
+        taken, room = 0, self._room()
+        while taken < room and not self._places.locked():
+            await self._places.acquire()
+            taken += 1
+        if not taken:
             return
-        # Another worker may be faster with some of them: such a task ends at once, and its place is
-        # for a Run that is free.
-        for queued in await self._queue.waiting(room, idle=not self._tasks):
-            if queued.isolated:
-                self._apart.add(queued.run)
-            elif queued not in self._tasks.values():
+        claim, since = Claim(), 0.0
+        try:
+            claim, since = await self._queue.claim(taken, idle=not self._tasks)
+        except NewerStore as error:
+            self._leave(error)
+        finally:
+            for _ in range(taken - len(claim.begun)):
+                self._places.release()
+        self._apart.update(queued.run for queued in claim.apart)
+        for queued, attempt in claim.begun:
+            running = self._executor.execute_begun(queued, attempt, since, self._places)
+            self._watch(queued, running)
+        for queued in claim.singly:
+            if queued not in self._tasks.values():
                 self._start(queued)
 
-    def _start(self, queued: Queued, begun: Callable[[], None] | None = None) -> None:
-        executing = self._executor.execute_one(queued, self._places, begun)
+    def _start(self, queued: Queued) -> None:
+        """Begin and execute a Run."""
+        self._watch(queued, self._executor.execute_one(queued, self._places))
+
+    def _watch(self, queued: Queued, executing: Coroutine[Any, Any, bool]) -> None:
         task = asyncio.ensure_future(executing)
         task.add_done_callback(lambda _: self._woken.set())
         self._tasks[task] = queued
 
     async def _wait(self) -> None:
-        """Wait until a Run ends, a job comes, or it is time to look at the queue."""
+        """Wait until a Run ends, or it is time to look at the queue."""
         # A Run that gives its place up for a time tells nobody; to count places costs nothing.
         seconds = self._queue.patience if self._room() > 0 else POLL
         timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)
@@ -250,15 +278,12 @@ class Worker:
     def _end(self, task: asyncio.Task[bool]) -> None:
         """Let go of a task that has ended, and say what went wrong with it."""
         queued = self._tasks.pop(task)
-        called_again = queued.run in self._called_again
-        self._called_again.discard(queued.run)
+        # Its site is free now. Who queued a Run just before may have found it taken.
+        self._queue.look_again()
         error = self._executor.errors.pop(queued.run, None) or task.exception()
         if error is not None or task.result():
             self._executed += 1
             self._clean_up()
-        elif called_again and self._room() > 0:
-            # It found its site taken, and was called to it meanwhile: nobody calls a third time.
-            self._start(queued)
         if isinstance(error, NewerStore):
             self._leave(error)
         elif error is not None:
@@ -330,7 +355,7 @@ def main() -> None:
     store = Store(settings.database_url)
     alone = None
     if words[-2:-1] == [ALONE]:
-        alone = runs.called(store, RunId(ids.raw_id(words[-1])))
+        alone = runs.next_beside(store, RunId(ids.raw_id(words[-1])))
         if alone is None or not alone.isolated:
             return  # somebody has begun it meanwhile, or it is over
     with crawl_engine() as engine:
@@ -343,6 +368,6 @@ def main() -> None:
             settings.at_once,
             settings.research,
         )
-        worker = Worker(executor, RunQueue(executor, store.jobs()), settings.crawler_memory)
+        worker = Worker(executor, RunQueue(executor, store.calls()), settings.crawler_memory)
         engine.run(worker.work(alone))
     end_process(0, engine)

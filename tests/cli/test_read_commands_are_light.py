@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 HEAVY = {
     "alembic",
     "flask",
-    "procrastinate",
     "pydantic",
     "rich",
     "scrapy",

@@ -15,6 +15,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services import runs
+from livedata.store.database.postgres.transaction import PostgresTransaction
 from livedata.store.database.store import Store
 from livedata.worker import crawlers
 from tests import faults
@@ -32,7 +33,7 @@ WORKER = "from spiders.worker import main; vars(main).update({}); main.main()"
 
 @contextmanager
 def called(home: Path, allow: str, **settings: float) -> Iterator[subprocess.Popen[bytes]]:
-    """A crawl worker that looks at the queue so seldom that only jobs call it."""
+    """A crawl worker that looks at the queue so seldom that only calls wake it."""
     environ = {**os.environ, "LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": allow}
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER.format({"SLOW_POLL": HOUR, **settings})],
@@ -52,11 +53,14 @@ def statuses(store: Store) -> list[str]:
         return [status for (status,) in reader.rows("SELECT status FROM runs ORDER BY queued_at")]
 
 
-def registered(store: Store) -> int:
-    """How many workers hear of jobs."""
+def listening(store: Store) -> int:
+    """How many workers hear calls."""
     with store.reading() as reader:
         return int(
-            reader.value("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'")
+            reader.value(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND query = 'SELECT current_schema()'"
+            )
         )
 
 
@@ -75,43 +79,46 @@ def test_an_idle_worker_begins_a_run_as_soon_as_it_is_queued(
     site.page("/b", listing("b"))
     site.page("/c", listing("c"))
     # Nothing but a call makes it begin, so a slow machine may take its time.
-    with called(tmp_path, site.host, SWEEP=HOUR):
-        until(lambda: registered(crawling.store) == 1)
+    with called(tmp_path, site.host):
+        until(lambda: listening(crawling.store) == 1)
         time.sleep(0.3)
         # Of one site: the second and third are called for by the end of the one before them.
         enqueue(crawling, site, "a", "b", "c")
         with suppress(AssertionError):  # what did not happen is told below
             until(lambda: not {*statuses(crawling.store)} & {"queued", "running"})
     with crawling.store.reading() as reader:
-        jobs = reader.rows("SELECT id, status, worker_id, args FROM procrastinate_jobs")
         waited = reader.value("SELECT min(started_at - queued_at) FROM runs")
-    assert (statuses(crawling.store), jobs) == (["succeeded"] * 3, [])
+    assert statuses(crawling.store) == ["succeeded"] * 3
     assert waited < AT_ONCE * 1_000_000
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"SLOW_POLL": 0.5, "SWEEP": HOUR}, {"SLOW_POLL": HOUR, "SWEEP": 0.5}],
-    ids=["by a look at the queue", "by new jobs"],
-)
-def test_runs_whose_jobs_are_lost_all_end(
-    crawling: Crawling, site: Site, tmp_path: Path, settings: dict[str, float]
+def test_runs_whose_calls_are_lost_all_end(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with called(tmp_path, site.host, **settings):
-        until(lambda: registered(crawling.store) == 1)
+    monkeypatch.setattr(PostgresTransaction, "call", lambda _: None)  # here, not in the worker
+    with called(tmp_path, site.host, SLOW_POLL=0.5):
+        until(lambda: listening(crawling.store) == 1)
         for name in ("a", "b", "c"):
             site.page(f"/{name}", listing(name))
             enqueue(crawling, site, name)
-            # A row at a time, as the worker does it: who holds two may wait for one who holds both.
-            with crawling.store.writing() as writer:
-                writer.execute(
-                    "UPDATE runs SET queued_at = queued_at - 60000000 WHERE dataset_id = "
-                    "(SELECT id FROM datasets WHERE name = :name)",
-                    name=name,
-                )
-            with crawling.store.writing() as writer:
-                writer.execute("DELETE FROM procrastinate_jobs")
         until(lambda: statuses(crawling.store) == ["succeeded"] * 3)
+
+
+def test_a_worker_whose_connection_for_calls_has_ended_begins_runs_and_hears_again(
+    crawling: Crawling, site: Site, tmp_path: Path
+) -> None:
+    with called(tmp_path, site.host):
+        for name in ("a", "b"):
+            site.page(f"/{name}", listing(name))
+            until(lambda: listening(crawling.store) == 1)
+            with crawling.store.reading() as reader:
+                reader.rows(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            enqueue(crawling, site, name)
+            until(lambda: not {*statuses(crawling.store)} & {"queued", "running"})
+    assert statuses(crawling.store) == ["succeeded"] * 2
 
 
 @pytest.mark.slow
@@ -126,7 +133,7 @@ def test_a_run_whose_worker_is_killed_is_called_for_again(
         until(lambda: "/a" in site.paths)
         stack.enter_context(called(tmp_path, site.host, RELEASE=0.5))
         site.page("/a", listing("a"))
-        until(lambda: registered(crawling.store) == 2)
+        until(lambda: listening(crawling.store) == 2)
         first.send_signal(signal.SIGKILL)
         until(lambda: statuses(crawling.store) == ["succeeded"] * 2)
 
@@ -172,6 +179,6 @@ def test_a_place_that_a_run_gives_up_while_it_waits_is_for_another(
         declared = {**shop_source(site.at("/leads")), "name": "leads"}
         runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
         enqueue(crawling, free, "free")
-        with called(tmp_path, allow, SWEEP=HOUR):
+        with called(tmp_path, allow):
             until(lambda: "succeeded" in statuses(crawling.store))
         assert statuses(crawling.store) == ["running", "running", "succeeded"]

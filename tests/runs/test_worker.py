@@ -35,7 +35,6 @@ from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Server
 from tests.patience import LONG, until
-from tests.services.test_jobs import FORGED, forge
 from tests.shop import shop, some_items
 from tests.site import HTML, Answer, Request, Site
 
@@ -221,29 +220,6 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         until(lambda: _status(crawling, run) == "succeeded")
         assert worker.pid == process
-
-
-@pytest.mark.postgres
-def test_jobs_of_another_program_end_no_worker_and_keep_no_run_waiting(
-    crawling: Crawling,
-    site: Site,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    site.pages(shop(some_items(7)))
-    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
-    with working(tmp_path, site.host, monkeypatch) as worker:
-        until(lambda: _opened(worker, crawling) > 0)
-        process = worker.pid
-        for task, arguments in FORGED.values():
-            forge(crawling.store, task, arguments)
-        run, _ = runs.enqueue(crawling.store, "local", dataset)
-        until(lambda: _status(crawling, run) == "succeeded")
-        assert worker.pid == process
-    with crawling.store.reading() as reader:
-        assert reader.value("SELECT count(*) FROM procrastinate_jobs") == 0
-    assert capfd.readouterr().err.count("calls for no Run: deleted") == len(FORGED)
 
 
 @pytest.mark.postgres

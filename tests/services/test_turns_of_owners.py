@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from random import Random
@@ -14,10 +13,8 @@ from livedata.model.harvest import StopReason
 from livedata.model.ids import RunId
 from livedata.services import attempts, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.database.backend import Jobs
 from livedata.store.database.store import Store
 from tests import made
-from tests.services.test_jobs import listening, taken
 
 
 def enqueue(store: Store, owner: str, number: int) -> RunId:
@@ -92,24 +89,13 @@ def test_the_oldest_run_of_an_owner_waits_for_one_of_each_other_owner(
                 assert len(turns[other]) == len({*turns[other]})
 
 
-@pytest.mark.postgres
-def test_a_job_calls_for_the_run_whose_turn_it_is(store: Store) -> None:
+def test_who_claims_begins_the_run_whose_turn_it_is(store: Store) -> None:
     many = [enqueue(store, "bob", number) for number in range(4)]
     hers = enqueue(store, "alice", 0)
     order: list[RunId] = []
-
-    async def act(jobs: Jobs, _rung: asyncio.Event) -> None:
-        while len(order) < 5:
-            job = await taken(jobs)
-            assert job.run is not None
-            queued = runs.called(store, job.run)
-            assert queued is not None
-            order.append(queued.run)
-            attempt = attempts.begin(store, queued.run)
-            assert attempt is not None
-            jobs.finish(job)
-            read = made.harvest(attempt.recipe, (), StopReason("natural_end"))
-            attempts.finish(store, attempt, read, AcceptancePolicy())
-
-    listening(store, act)
+    while claimed := attempts.claim(store, 9).begun:
+        ((_, attempt),) = claimed
+        order.append(attempt.run)
+        read = made.harvest(attempt.recipe, (), StopReason("natural_end"))
+        attempts.finish(store, attempt, read, AcceptancePolicy())
     assert order == [many[0], hers, *many[1:]]

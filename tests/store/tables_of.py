@@ -25,7 +25,7 @@ class Columns(NamedTuple):
 TABLES = """
 SELECT c.oid, c.relname, c.relpersistence FROM pg_class c
 WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind = 'r'
-AND c.relname NOT LIKE 'procrastinate%%' AND c.relname NOT LIKE 'alembic%%' ORDER BY c.relname
+AND c.relname NOT LIKE 'alembic%%' ORDER BY c.relname
 """
 COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import livedata
@@ -86,3 +87,65 @@ def test_a_kept_store_goes_on(store: Store) -> None:
     made.take(store, dataset)
     assert len(queries.rows(store, "local", dataset, 10)[0]) == len(made.ITEMS)
     assert check_store(store).problems == []
+
+
+# What procrastinate has left
+
+
+FOREIGN = {
+    "a job of another task": "INSERT INTO procrastinate_jobs (queue_name, task_name) "
+    "VALUES ('livedata', 'mails.send')",
+    "a job in another queue": "INSERT INTO procrastinate_jobs (queue_name, task_name) "
+    "VALUES ('default', 'livedata.run')",
+    "a periodic task": "INSERT INTO procrastinate_periodic_defers (task_name, defer_timestamp) "
+    "VALUES ('mails.digest', 1)",
+    "a worker that lives": "INSERT INTO procrastinate_workers DEFAULT VALUES",
+    "a table that refers to its jobs": "CREATE TABLE alembic_mails "
+    "(job BIGINT REFERENCES procrastinate_jobs (id))",
+    "a view of its jobs": "CREATE VIEW mails AS SELECT id FROM procrastinate_jobs",
+}
+LEFT = """
+SELECT relname FROM pg_class WHERE relname LIKE 'procrastinate%'
+UNION ALL SELECT proname FROM pg_proc WHERE proname LIKE 'procrastinate%'
+UNION ALL SELECT typname FROM pg_type WHERE typname LIKE '%procrastinate%'
+"""
+
+
+def left(store: Store) -> list[str]:
+    """What stands of procrastinate in the database of a store."""
+    with store.reading() as reader:
+        return [name for (name,) in reader.rows(LEFT)]
+
+
+@pytest.mark.postgres
+def test_the_tables_of_procrastinate_go_with_the_jobs_that_wait(
+    restored: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with psycopg.connect(restored, autocommit=True) as driver:
+        driver.execute(
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, args) "
+            """SELECT 'livedata', 'livedata.run', site, '{"run": "gone"}' FROM runs LIMIT 3"""
+        )
+        # A worker that was killed before the new version came.
+        driver.execute(
+            "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour')"
+        )
+    with closing(Store(restored)) as store:
+        assert left(store) == []
+        assert check_store(store).problems == []
+    assert caplog.messages == []
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("theirs", FOREIGN.values(), ids=FOREIGN.keys())
+def test_the_tables_of_procrastinate_stay_for_another_program_that_uses_them(
+    restored: str, theirs: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with psycopg.connect(restored, autocommit=True) as driver:
+        driver.execute(theirs)
+        tables = driver.execute(LEFT).fetchall()
+    with closing(Store(restored)) as store:
+        assert sorted(left(store)) == sorted(name for (name,) in tables)
+        assert check_store(store).problems == []
+    (said,) = caplog.messages
+    assert "tables of procrastinate stay in this database" in said

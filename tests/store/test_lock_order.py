@@ -79,17 +79,11 @@ class Recording:
     def unique_indexes(self) -> list[Row]:
         return self._writer.unique_indexes()
 
-    def forgotten(self, since: ids.Micros) -> list[ids.RunId]:
-        return self._writer.forgotten(since)
+    def call(self) -> None:
+        self._writer.call()
 
-    def publish(self, run: ids.RunId) -> None:
-        self._writer.publish(run)
-
-    def publish_each(self, runs: Mapping[str, ids.RunId]) -> None:
-        self._writer.publish_each(runs)
-
-    def publish_next(self, site: str) -> None:
-        self._writer.publish_next(site)
+    def call_next(self, site: str) -> None:
+        self._writer.call_next(site)
 
     def dangling(self) -> list[str]:
         return self._writer.dangling()

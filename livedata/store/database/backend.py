@@ -12,10 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
-
 from livedata.model.errors import Damaged, StoreUnavailable
-from livedata.model.ids import Micros, RunId
+from livedata.model.ids import Micros
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -81,9 +79,6 @@ class Reader(Protocol):
     def unique_indexes(self) -> list[Row]:
         """(table, columns with commas between) of every unique index but primary keys."""
 
-    def forgotten(self, since: Micros) -> list[RunId]:
-        """The Runs queued before `since` that may start and have no job, one for each site."""
-
     def dangling(self) -> list[str]:
         """The references of one table to another that lead nowhere, as sentences."""
 
@@ -106,51 +101,28 @@ class Writer(Reader, Protocol):
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         """Write once for each of `rows`."""
 
-    def publish(self, run: RunId) -> None:
-        """Call a crawl worker to a queued Run, once all of this is written.
+    def call(self) -> None:
+        """Call crawl workers once all of this is written: a Run was queued.
 
         Nothing where crawl workers look by themselves several times a second.
         """
 
-    def publish_each(self, runs: Mapping[str, RunId]) -> None:
-        """Call a crawl worker to each of these sites, for a Run that is queued there."""
-
-    def publish_next(self, site: str) -> None:
-        """The same for the Run that waits longest for a site, if it has no job yet."""
+    def call_next(self, site: str) -> None:
+        """The same if a Run waits for a site, whose turn this transaction gives up."""
 
 
-class Job(Struct, frozen=True):
-    """A call to start a Run: only a call, for whoever begins a Run looks at its row.
+class Calls(Protocol):
+    """What calls one crawl worker to the queue; a server that is away calls nobody.
 
-    `run` is None if it names none: then another program has written it, and `task` says of what.
-    """
-
-    id: int
-    run: RunId | None
-    task: str = ""
-
-
-class Jobs(Protocol):
-    """The jobs that call one crawl worker to Runs; a server that is away has none.
-
-    A worker waits for all but `listen`.
+    Only a call: it may be lost or come for nothing, because the rows of the Runs decide.
     """
 
     @property
     def heard(self) -> bool:
-        """Whether jobs are heard of; if not, a worker has to look at the queue by itself."""
+        """Whether calls are heard; if not, a worker has to look at the queue by itself."""
 
     async def listen(self, ring: Callable[[], object]) -> None:
-        """Call `ring` when a job has come, or none will be heard of any more; until cancelled."""
-
-    def take(self) -> Job | None:
-        """A job that nobody else has; no second one of its site until it is done."""
-
-    def finish(self, job: Job) -> None:
-        """Let go of a job: its Run has begun, or need not begin now."""
-
-    def sweep(self) -> None:
-        """Say that this worker lives, and let go of the jobs of workers that do not."""
+        """Call `ring` at each call, and when none will be heard any more; until cancelled."""
 
 
 class Backend(Protocol):
@@ -189,8 +161,8 @@ class Backend(Protocol):
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
 
-    def jobs(self) -> Jobs:
-        """What calls a crawl worker to Runs."""
+    def calls(self) -> Calls:
+        """What calls a crawl worker to the queue."""
 
     def writes(self) -> int | None:
         """A number that stays the same until somebody writes; None if that is not known."""
@@ -202,20 +174,10 @@ class Backend(Protocol):
         """Let go of every connection."""
 
 
-class NoJobs:
-    """The jobs where there are none: crawl workers look at the queue by themselves."""
+class NoCalls:
+    """Where nobody is called: crawl workers look at the queue by themselves."""
 
     heard = False
 
     async def listen(self, ring: Callable[[], object]) -> None:
         """Nothing comes."""
-
-    def take(self) -> Job | None:
-        """None."""
-        return None
-
-    def finish(self, job: Job) -> None:
-        """Nothing."""
-
-    def sweep(self) -> None:
-        """Nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from livedata.model.errors import StoreUnavailable
@@ -12,7 +11,7 @@ from livedata.model.problem import Remedy
 from livedata.store.database.backend import (
     SYMPTOMS,
     Backend,
-    Jobs,
+    Calls,
     NewerStore,
     OtherVersion,
     Reader,
@@ -140,9 +139,9 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
-    def jobs(self) -> Jobs:
-        """What calls a crawl worker to Runs."""
-        return self._backend.jobs()
+    def calls(self) -> Calls:
+        """What calls a crawl worker to the queue."""
+        return self._backend.calls()
 
     def writes(self) -> int | None:
         """A number that stays the same until somebody writes; None if that is not known.
@@ -195,15 +194,11 @@ def _postgres(url: str) -> Backend:
     # Imported only here: a store in a file needs no driver of a server.
     try:
         from livedata.store.database.postgres.server import Postgres
-
-        # Found and not imported: a question needs none of it.
-        if find_spec("procrastinate") is None:
-            raise ModuleNotFoundError("procrastinate")
     except ImportError as error:
         # Not only if a module is missing: without a library of PostgreSQL psycopg has none either.
         raise StoreUnavailable(
-            "A store on PostgreSQL needs the modules psycopg, with its library, and procrastinate, "
-            "and one of them is not installed.",
+            "A store on PostgreSQL needs the module psycopg with its library, which is not "
+            "installed.",
             remedies=(Remedy("install_postgres"),),
         ) from error
     return Postgres(url)

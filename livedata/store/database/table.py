@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0028"
+VERSION = "0029"
 """The newest migration."""
 
 

@@ -13,9 +13,8 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from livedata.model.errors import Invalid, StoreUnavailable
-from livedata.store.database.backend import AlreadyThere, Jobs, Row
+from livedata.store.database.backend import AlreadyThere, Calls, Row
 from livedata.store.database.postgres import words
-from livedata.store.database.postgres.jobs import Publisher, make_tables
 from livedata.store.database.postgres.transaction import TABLES, PostgresTransaction
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class Postgres:
         # Cursors and not their connections: each new one of psycopg learns anew how values are
         # written and read, which doubles what a statement costs.
         self._idle: list[Cursor[Row]] = []
-        self._publisher = Publisher()
 
     @property
     def place(self) -> str:
@@ -81,16 +79,17 @@ class Postgres:
         # READ COMMITTED would show each question another state: a page of the feed and its head
         # must agree. It only reads, so it never fails on what others write.
         with self._transaction(_READ) as cursor:
-            yield PostgresTransaction(cursor, self._publisher)
+            yield PostgresTransaction(cursor)
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
         """A transaction that writes: others may write too, but not what it has locked."""
         with self._transaction(_WRITE.format(LOCK_SECONDS)) as cursor:
-            yield PostgresTransaction(cursor, self._publisher)
+            writer = PostgresTransaction(cursor)
+            yield writer
             # After a failed statement that somebody has caught, the server rolls back, and says so
             # without an error.
-            if cursor.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
+            if writer.commit() != "COMMIT":
                 raise RuntimeError("a statement has failed, and the act went on")
 
     def make(self, version: str) -> str:
@@ -98,10 +97,9 @@ class Postgres:
         try:
             with self._transaction("BEGIN") as cursor:
                 cursor.execute(_ONE_AT_A_TIME)
-                if (made := self._version(PostgresTransaction(cursor, self._publisher))) is None:
+                if (made := self._version(PostgresTransaction(cursor))) is None:
                     cursor.execute(SCHEMA.read_text(encoding="utf-8"))
                     cursor.execute("INSERT INTO alembic_version VALUES (%s)", (version,))
-                    make_tables(cursor.connection)
                 cursor.execute("COMMIT")
         except psycopg.Error as error:
             raise self._unavailable(error) from error
@@ -152,15 +150,15 @@ class Postgres:
         """Raise Invalid: the server has a program of its own for that."""
         raise Invalid(words.copied_by_pg_dump(self.place, name))
 
-    def jobs(self) -> Jobs:
-        """What calls a crawl worker to Runs."""
-        # procrastinate is worth its import only where jobs are taken.
+    def calls(self) -> Calls:
+        """What calls a crawl worker to the queue."""
+        # asyncio is worth its import only where calls are heard.
         from livedata.store.database.postgres.listener import Listener
 
         return Listener(self._parameters)
 
     def writes(self) -> None:
-        """Not known: a worker hears of jobs instead."""
+        """Not known: a worker is called instead."""
 
     def shrink(self) -> None:
         """Nothing: the server does so by itself."""
@@ -184,8 +182,6 @@ class Postgres:
         except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
         except _UNDEFINED as error:
-            if "procrastinate" in str(error):
-                raise StoreUnavailable(words.without_jobs(self.place)) from error
             # A function that is missing would be a mistake in the code. A table is missing if
             # somebody has dropped it, or a restore has ended in the middle.
             if not isinstance(error, psycopg.errors.UndefinedTable):

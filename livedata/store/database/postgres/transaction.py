@@ -9,14 +9,19 @@ from itertools import count
 from typing import Any
 
 from psycopg import Cursor
+from psycopg.pq import TransactionStatus
+from psycopg.sql import SQL, Composable, Literal
 
 from livedata.model.errors import Damaged
-from livedata.model.ids import Micros, RunId
+from livedata.model.ids import Micros
 from livedata.store.database import backend
 from livedata.store.database.backend import Row
-from livedata.store.database.postgres import jobs
-from livedata.store.database.postgres.jobs import Publisher
 
+CHANNEL = "livedata_runs"
+"""Where crawl workers are called; each call names the schema whose Runs are meant."""
+_CALL = SQL("SELECT pg_notify({}, current_schema())").format(Literal(CHANNEL))
+_IF_WAITING = SQL(" WHERE EXISTS (SELECT 1 FROM runs WHERE status = 'queued' AND site IN ({}))")
+_FAILED = TransactionStatus.INERROR
 PART = 500
 """How many rows of a long answer are fetched at once."""
 _SIZES = """
@@ -24,7 +29,7 @@ SELECT coalesce(sum(size), 0), coalesce(max(size), 0)
 FROM (SELECT octet_length(data) + coalesce(octet_length(overrides), 0) AS size
 """
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-# Tables of the queue that wakes workers up may stand beside ours.
+# Those of procrastinate may stand beside ours: until version 0029 livedata made them.
 TABLES = """
 SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
 AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
@@ -64,12 +69,13 @@ def _translated(sql: str) -> str:
 class PostgresTransaction:
     """A transaction on one connection: a Reader, and a Writer if it may write."""
 
-    __slots__ = ("_answers", "_cursor", "_publisher")
+    __slots__ = ("_answers", "_calls", "_cursor", "_freed")
 
-    def __init__(self, cursor: Cursor[Row], publisher: Publisher) -> None:
+    def __init__(self, cursor: Cursor[Row]) -> None:
         self._cursor = cursor
-        self._publisher = publisher
         self._answers = count()
+        self._calls = False
+        self._freed: set[str] = set()
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
@@ -142,25 +148,31 @@ class PostgresTransaction:
             # An unchanged Run, and a small one, has many such: a pipeline costs four times as much.
             self._cursor.execute(_translated(sql), values[0])
 
-    def publish(self, run: RunId) -> None:
-        """Call a crawl worker to a queued Run, once all of this is written."""
-        site = self.value("SELECT site FROM runs WHERE id = :run", run=run)
-        self._publisher.publish(self._cursor.connection, {site: run})
+    def call(self) -> None:
+        """Call crawl workers once all of this is written: a Run was queued."""
+        self._calls = True
 
-    def publish_each(self, runs: Mapping[str, RunId]) -> None:
-        """Call a crawl worker to each of these sites."""
-        if runs:
-            self._publisher.publish(self._cursor.connection, runs)
+    def call_next(self, site: str) -> None:
+        """The same if a Run waits for a site, whose turn this transaction gives up."""
+        self._freed.add(site)
 
-    def publish_next(self, site: str) -> None:
-        """The same for the Run that waits longest for a site, if it has no job yet."""
-        run = self.value(jobs.NEXT, site=site)
-        if run is not None:
-            self._publisher.publish(self._cursor.connection, {site: run})
+    def commit(self) -> str:
+        """Write all of it; what the server says to that."""
+        # One call a transaction, and in one message with its end: nobody waits for an answer, and
+        # what others queue until then is seen. After a failed statement the end alone is said.
+        calls = None if self._cursor.connection.info.transaction_status is _FAILED else self._call()
+        end = SQL("COMMIT") if calls is None else SQL("{}; COMMIT").format(calls)
+        self._cursor.execute(end, prepare=False)
+        while self._cursor.nextset():
+            pass
+        return self._cursor.statusmessage or ""
 
-    def forgotten(self, since: Micros) -> list[RunId]:
-        """The Runs queued before `since` that may start and have no job, one for each site."""
-        return [run for (run,) in self.rows(jobs.FORGOTTEN, since=since)]
+    def _call(self) -> Composable | None:
+        if self._calls:
+            return _CALL
+        if self._freed:
+            return _CALL + _IF_WAITING.format(SQL(", ").join(map(Literal, sorted(self._freed))))
+        return None
 
     def now(self) -> Micros:
         """The present moment by the server's clock: those of its clients may differ."""
@@ -173,11 +185,7 @@ class PostgresTransaction:
         return size
 
     def damage(self) -> list[str]:
-        """The tables of jobs, if somebody has dropped them; PostgreSQL checks its files itself."""
-        if self.value("SELECT to_regclass('procrastinate_jobs')") is None:
-            return [
-                "The tables of procrastinate, with the jobs that call crawl workers, are missing."
-            ]
+        """Nothing: PostgreSQL checks its files itself."""
         return []
 
     def unreadable(self) -> Iterator[Damaged]:

@@ -101,14 +101,6 @@ def of_another_program(place: str) -> str:
     )
 
 
-def without_jobs(place: str) -> str:
-    """The sentence for a store whose tables of jobs somebody has dropped."""
-    return (
-        f"The store at {place} cannot be used: the tables of procrastinate, with the jobs that "
-        "call crawl workers, are missing. Restore the database from its backup."
-    )
-
-
 def without_table(place: str, text: str) -> str:
     """The sentence for a store without one of our tables, as the server names it."""
     return f"The store at {place} cannot be used: {text}. Restore the database from its backup."

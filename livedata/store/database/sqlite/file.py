@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livedata.model.errors import StoreUnavailable
-from livedata.store.database.backend import AlreadyThere, NoJobs
+from livedata.store.database.backend import AlreadyThere, NoCalls
 from livedata.store.database.sqlite.transaction import WITHOUT_KEY, SqliteTransaction, without_key
 
 if TYPE_CHECKING:
@@ -172,9 +172,9 @@ class Sqlite:
                     raise
                 raise OSError(cause, os.strerror(cause), str(file)) from error
 
-    def jobs(self) -> NoJobs:
+    def calls(self) -> NoCalls:
         """None: crawl workers look at the file."""
-        return NoJobs()
+        return NoCalls()
 
     def writes(self) -> int:
         """A number that stays the same until somebody writes."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from livedata.model import ids
 from livedata.model.errors import Damaged
-from livedata.model.ids import ID_LENGTH, Micros, RunId, format_uuid
+from livedata.model.ids import ID_LENGTH, Micros, format_uuid
 from livedata.store.database.backend import Reader, Row
 
 _STORED = {"BLOB": "blob", "BIGINT": "integer", "INTEGER": "integer", "BOOLEAN": "integer"}
@@ -85,18 +85,11 @@ class SqliteTransaction:
         # 1,000 new rows with their revisions take 97 ms; with an object for each, 315 ms.
         self._driver.executemany(sql, rows)
 
-    def publish(self, run: RunId) -> None:
+    def call(self) -> None:
         """Nothing: crawl workers look at the file, which costs next to nothing."""
 
-    def publish_each(self, runs: Mapping[str, RunId]) -> None:
+    def call_next(self, site: str) -> None:
         """Nothing."""
-
-    def publish_next(self, site: str) -> None:
-        """Nothing."""
-
-    def forgotten(self, since: Micros) -> list[RunId]:  # noqa: ARG002  (of a protocol)
-        """None: Runs have no jobs here."""
-        return []
 
     def now(self) -> Micros:
         """The present moment: a file is used on one machine."""
