@@ -68,7 +68,7 @@ def lock_owner(writer: Writer, owner: OwnerName) -> int:
 def add_owner(writer: Writer, owner: OwnerName, now: Micros) -> bool:
     """Add an owner with no credits yet; False if the store has met them before."""
     # No question first: two processes may meet the same owner at the same moment.
-    added = writer.execute(
+    added = writer.written(
         "INSERT INTO owners (name, balance, created_at) VALUES (:owner, 0, :now) "
         "ON CONFLICT (name) DO NOTHING",
         owner=owner,

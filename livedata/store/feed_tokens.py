@@ -63,7 +63,7 @@ def add(writer: Writer, dataset: DatasetId, token: str, now: Micros) -> None:
 def remove(writer: Writer, dataset: DatasetId) -> bool:
     """End the token of a dataset's feed; False if it had none."""
     sql = "DELETE FROM feed_tokens WHERE dataset_id = :dataset"
-    return writer.execute(sql, dataset=dataset) > 0
+    return writer.written(sql, dataset=dataset) > 0
 
 
 def described(reader: Reader, dataset: DatasetId) -> FeedHead | None:

@@ -274,7 +274,7 @@ def stop(writer: Writer, look: LookId, error: str) -> None:
 
 def _fenced(writer: Writer, sets: str, look: LookId, fence: int, **values: object) -> None:
     sql = f"UPDATE looks SET {sets} WHERE id = :look AND fence = :fence AND {_RUNS}"  # noqa: S608
-    if not writer.execute(sql, look=look, fence=fence, **values):
+    if not writer.written(sql, look=look, fence=fence, **values):
         raise LostLease
 
 

@@ -279,7 +279,7 @@ def wait_again(writer: Writer, notice: NoticeId, message: MessageId, ended_at: M
         ended_at=ended_at,
     )
     # The stream before its message, as whoever delivers it locks them.
-    if dataset is None or not writer.execute(
+    if dataset is None or not writer.written(
         f"UPDATE notice_streams SET due_at = coalesce(due_at, :now) {_ONE}",  # noqa: S608
         notice=notice,
         dataset=dataset,

@@ -239,7 +239,7 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
     """
     # The caller may have seen a lost Run that somebody else has started again since: the fence
     # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
-    changed = writer.execute(
+    changed = writer.written(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
         "lease_owner = NULL, lease_until = NULL, lease_origin = NULL "
         "WHERE id = :run AND fence = :fence AND status = 'running'",

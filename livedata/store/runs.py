@@ -253,7 +253,7 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
     # A process that was frozen may wake up after its lease, when another attempt runs. The fence
     # grows with every start and never shrinks, so no later start can have this number; the status
     # is asked too, because a Run that has ended keeps its last fence.
-    changed = writer.execute(
+    changed = writer.written(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND fence = :fence AND status = 'running' "
         f"AND ({_STORE_VERSION}) = :version",
@@ -272,7 +272,7 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
 def end_queued(writer: Writer, run: RunId, **values: object) -> bool:
     """End a Run before its first attempt; a Run that somebody has just started stays."""
     # If a worker was faster, the Run ends as an attempt does.
-    ended = writer.execute(
+    ended = writer.written(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND status = 'queued'",
         run=run,

@@ -21,7 +21,7 @@ from tests.site import Site
 
 def plant(crawling: Crawling, statement: str) -> None:
     with closing(Store(crawling.store.url)) as other, other.writing() as writer:
-        assert writer.execute(statement) > 0
+        assert writer.written(statement) > 0
 
 
 def two(crawling: Crawling, site: Site) -> None:

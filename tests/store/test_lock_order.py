@@ -15,7 +15,7 @@ from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
 from livedata.services.notices import digests
-from livedata.store.database.backend import Row, Writer
+from livedata.store.database.backend import Answer, Row, Writer
 from livedata.store.database.store import Store
 from tests import made
 from tests.notices.conftest import add_notice
@@ -35,6 +35,10 @@ class Recording:
         self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
         return self._writer.locked(sql, **values)
 
+    def lock(self, sql: str, /, **values: object) -> Answer:
+        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        return self._writer.lock(sql, **values)
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
         return self._writer.locked_if_free(sql, **values)
@@ -49,6 +53,9 @@ class Recording:
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         return list(self._note(sql).rows(sql, **values))
 
+    def ask(self, sql: str, /, **values: object) -> Answer:
+        return self._note(sql).ask(sql, **values)
+
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         return self._note(sql).each(sql, **values)
 
@@ -61,8 +68,11 @@ class Recording:
     def value(self, sql: str, /, **values: object) -> object:
         return self._note(sql).value(sql, **values)
 
-    def execute(self, sql: str, /, **values: object) -> int:
-        return self._note(sql).execute(sql, **values)
+    def execute(self, sql: str, /, **values: object) -> None:
+        self._note(sql).execute(sql, **values)
+
+    def written(self, sql: str, /, **values: object) -> int:
+        return self._note(sql).written(sql, **values)
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         self._note(sql).many(sql, rows)

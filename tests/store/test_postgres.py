@@ -365,7 +365,7 @@ def test_an_act_that_goes_on_after_a_failed_statement_is_no_success(made: str) -
     def act(writer: Writer) -> None:
         writer.execute("UPDATE owners SET balance = 8")
         with pytest.raises(psycopg.errors.UndefinedTable):
-            writer.execute("UPDATE nothing SET is_there = 1")
+            writer.written("UPDATE nothing SET is_there = 1")
 
     with closing(Store(made)) as store:
         meet_owner(store, "local", 7)
@@ -382,7 +382,7 @@ def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(
     with closing(Store(made)) as store, closing(Store(made)) as other:
         meet_owner(store, "local", 7)
         with other.writing() as writer:
-            writer.execute("UPDATE owners SET balance = 8")
+            writer.written("UPDATE owners SET balance = 8")
             with pytest.raises(StoreUnavailable, match="another process keeps it locked"):
                 accounts.grant(store, "local", 5)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 13
@@ -392,14 +392,14 @@ def test_a_process_that_stands_still_with_locks_is_cut_off(
     made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stand_still(writer: Writer) -> None:
-        writer.execute("UPDATE owners SET balance = 8")
+        writer.written("UPDATE owners SET balance = 8")
         time.sleep(1)
         writer.execute("UPDATE owners SET balance = 9")
 
     with closing(Store(made)) as store:
         meet_owner(store, "local", 7)
         with monkeypatch.context() as patient:
-            patient.setattr(backend, "_WRITE", backend._WRITE.replace("60s", "200ms"))
+            patient.setattr(backend, "_LIMITS", backend._LIMITS.replace("60s", "200ms"))
             with pytest.raises(StoreUnavailable), store.writing() as writer:
                 stand_still(writer)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 12

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Row = tuple[Any, ...]
+Answer = Callable[[], list[Row]]
+"""What a question is answered that was asked together with the next one."""
 
 PAGE_BYTES = 16 * 1024 * 1024
 """After so many bytes of rows or of revisions a page of an answer ends."""
@@ -48,6 +50,9 @@ class Reader(Protocol):
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
+
+    def ask(self, sql: str, /, **values: object) -> Answer:
+        """The same, asked together with the next question: a server is waited for once."""
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         """The same one by one, for an answer that may not fit into memory."""
@@ -89,17 +94,23 @@ class Writer(Reader, Protocol):
     def locked(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects; all of them are kept from other writers until the end."""
 
+    def lock(self, sql: str, /, **values: object) -> Answer:
+        """All of them, asked together with the next question."""
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
-        """The same without what another writer has locked: it is not waited for."""
+        """The first without what another writer has locked: it is not waited for."""
 
     def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
         """All of them in place of the first."""
 
-    def execute(self, sql: str, /, **values: object) -> int:
+    def execute(self, sql: str, /, **values: object) -> None:
+        """Write before the next question, or the end: what fails is raised there at the latest."""
+
+    def written(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
-        """Write once for each of `rows`."""
+        """Write once for each of `rows`, as `execute` does."""
 
     def call(self) -> None:
         """Call crawl workers once all of this is written: a Run was queued.

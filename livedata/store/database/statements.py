@@ -72,4 +72,4 @@ class Expiring(Struct, frozen=True):
         """Let go of what is old at a moment, of so much at most; how much that was."""
         keys = f"SELECT {self.key} FROM {self.table} WHERE {self.old} LIMIT :limit"  # noqa: S608
         sql = f"{self.let_go} WHERE ({self.key}) IN ({keys})"
-        return writer.execute(sql, moment=moment, limit=limit)
+        return writer.written(sql, moment=moment, limit=limit)

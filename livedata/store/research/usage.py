@@ -101,7 +101,7 @@ def take(
     A negative amount gives back what was set aside and not used.
     """
     writer.execute(_OPEN, owner=owner, day=day)
-    taken = writer.execute(
+    taken = writer.written(
         _TAKE,
         owner=owner,
         day=day,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg import Connection, ConnectionInfo, Cursor
+from psycopg import Connection, ConnectionInfo
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
 
 from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Calls, Row
 from livedata.store.database.postgres import words
-from livedata.store.database.postgres.transaction import TABLES, PostgresTransaction
+from livedata.store.database.postgres.transaction import (
+    CLOCK,
+    TABLES,
+    Line,
+    PostgresTransaction,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -25,11 +30,12 @@ OLDEST = 14
 LOCK_SECONDS = 10
 """How long a transaction waits for the lock of another one; as a file of SQLite does."""
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # A process that stands still with locks must not stop everybody who waits for them. A reader has
-# none: an export into a pipe may take its time.
-_WRITE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '60s'; "
-    "SET LOCAL lock_timeout = '{}s'"
+# none: an export into a pipe may take its time. All is asked in one statement, with the time.
+_LIMITS = (
+    "SELECT set_config('idle_in_transaction_session_timeout', '60s', true), "
+    f"set_config('lock_timeout', '{{}}s', true), {CLOCK}"
 )
 # No other errors: those are mistakes in the code, and to report them as a store out of order would
 # hide them.
@@ -48,14 +54,16 @@ _ONE_AT_A_TIME = f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
+# It warns of what follows from the first error, which is raised.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+
+
 class Postgres:
     """A store on a server, shared by processes of many machines."""
 
     def __init__(self, url: str) -> None:
         self._parameters = _parameters(url)
-        # Cursors and not their connections: each new one of psycopg learns anew how values are
-        # written and read, which doubles what a statement costs.
-        self._idle: list[Cursor[Row]] = []
+        self._idle: list[Line] = []
 
     @property
     def place(self) -> str:
@@ -78,29 +86,29 @@ class Postgres:
         """A transaction that sees the store as it is at its start."""
         # READ COMMITTED would show each question another state: a page of the feed and its head
         # must agree. It only reads, so it never fails on what others write.
-        with self._transaction(_READ) as cursor:
-            yield PostgresTransaction(cursor)
+        with self._transaction(_READ, reading=True) as line:
+            yield PostgresTransaction(line)
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
         """A transaction that writes: others may write too, but not what it has locked."""
-        with self._transaction(_WRITE.format(LOCK_SECONDS)) as cursor:
-            writer = PostgresTransaction(cursor)
+        with self._transaction(_WRITE) as line:
+            clock = line.later(_LIMITS.format(LOCK_SECONDS))
+            writer = PostgresTransaction(line, clock)
             yield writer
-            # After a failed statement that somebody has caught, the server rolls back, and says so
-            # without an error.
-            if writer.commit() != "COMMIT":
-                raise RuntimeError("a statement has failed, and the act went on")
+            writer.call_workers()
+            line.commit()
 
     def make(self, version: str) -> str:
         """Make the tables of a store, in one process at a time. Its version then."""
         try:
-            with self._transaction("BEGIN") as cursor:
-                cursor.execute(_ONE_AT_A_TIME)
-                if (made := self._version(PostgresTransaction(cursor))) is None:
-                    cursor.execute(SCHEMA.read_text(encoding="utf-8"))
-                    cursor.execute("INSERT INTO alembic_version VALUES (%s)", (version,))
-                cursor.execute("COMMIT")
+            with self._transaction("BEGIN") as line:
+                line.ask(_ONE_AT_A_TIME)
+                if (made := self._version(PostgresTransaction(line))) is None:
+                    driver = line.outside_pipelines()
+                    driver.execute(SCHEMA.read_text(encoding="utf-8"))
+                    driver.execute("INSERT INTO alembic_version VALUES (%s)", (version,))
+                line.commit()
         except psycopg.Error as error:
             raise self._unavailable(error) from error
         return made or version
@@ -166,17 +174,19 @@ class Postgres:
     def close(self) -> None:
         """Let go of every connection."""
         while self._idle:
-            self._idle.pop().connection.close()
+            self._idle.pop().close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Cursor[Row]]:
-        """The cursor of a connection that nobody else uses meanwhile; its errors become ours."""
+    def _transaction(self, begin: str, *, reading: bool = False) -> Iterator[Line]:
+        """A connection that nobody else uses meanwhile; its errors become ours."""
         try:
-            cursor = self._begun(begin)
+            line = self._line()
             try:
-                yield cursor
+                # With the first question: whoever asks nothing waits for nothing.
+                line.say(begin, prepare=False)
+                yield line
             finally:
-                self._put_back(cursor)
+                self._put_back(line, reading=reading)
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(str(error)) from error
         except _UNAVAILABLE as error:
@@ -189,31 +199,23 @@ class Postgres:
             text = error.diag.message_primary or str(error)
             raise StoreUnavailable(words.without_table(self.place, text)) from error
 
-    def _begun(self, begin: str) -> Cursor[Row]:
-        """The cursor of a connection in a transaction of its own."""
+    def _line(self) -> Line:
+        """A connection that is idle, or a new one."""
         try:
-            cursor = self._idle.pop()
+            line = self._idle.pop()
         except IndexError:
-            cursor = self._connect().cursor()
-        else:
-            try:
-                return cursor.execute(begin, prepare=False)
-            except psycopg.OperationalError:
-                # The server was started again since it was used last.
-                cursor.connection.close()
-                cursor = self._connect().cursor()
-        return cursor.execute(begin, prepare=False)
+            return Line(self._connect())
+        line.renew = self._connect
+        return line
 
-    def _put_back(self, cursor: Cursor[Row]) -> None:
+    def _put_back(self, line: Line, *, reading: bool) -> None:
         """Keep a connection for the next transaction, if it can still be used."""
-        driver = cursor.connection
         try:
-            if driver.info.transaction_status is not TransactionStatus.IDLE:
-                cursor.execute("ROLLBACK", prepare=False)
+            line.end(reading=reading)
         except psycopg.Error:
-            driver.close()
-        if not driver.closed:
-            self._idle.append(cursor)
+            line.close()
+        if not line.driver.closed:
+            self._idle.append(line)
 
     def _connect(self, *, autocommit: bool = True) -> Connection[Row]:
         # autocommit: psycopg begins no transaction by itself, which would be of another kind.

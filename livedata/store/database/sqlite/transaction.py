@@ -12,7 +12,7 @@ from typing import Any
 from livedata.model import ids
 from livedata.model.errors import Damaged
 from livedata.model.ids import ID_LENGTH, Micros, format_uuid
-from livedata.store.database.backend import Reader, Row
+from livedata.store.database.backend import Answer, Reader, Row
 
 _STORED = {"BLOB": "blob", "BIGINT": "integer", "INTEGER": "integer", "BOOLEAN": "integer"}
 """The type of a column -> how its values are kept; all others are text."""
@@ -46,6 +46,11 @@ class SqliteTransaction:
         """Everything that `sql` selects."""
         return self._driver.execute(sql, values).fetchall()
 
+    def ask(self, sql: str, /, **values: object) -> Answer:
+        """The same at once: a file is not waited for."""
+        rows = self.rows(sql, **values)
+        return lambda: rows
+
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         """The same one by one."""
         # A cursor of SQLite steps through the answer.
@@ -68,6 +73,8 @@ class SqliteTransaction:
         # BEGIN IMMEDIATE has locked the whole file.
         return self.row(sql, **values)
 
+    lock = ask
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         """The same: there is no other writer."""
         return self.row(sql, **values)
@@ -76,7 +83,11 @@ class SqliteTransaction:
         """All of them."""
         return self.rows(sql, **values)
 
-    def execute(self, sql: str, /, **values: object) -> int:
+    def execute(self, sql: str, /, **values: object) -> None:
+        """Write."""
+        self._driver.execute(sql, values)
+
+    def written(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
         return self._driver.execute(sql, values).rowcount
 
