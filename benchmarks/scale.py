@@ -239,8 +239,7 @@ def with_queue(store: Store) -> Iterator[Question]:
     watch = Watch(store)
     yield Question("a tick, many waiting", lambda: [*scheduler.tick(store, "UTC")], CLAIM)
     yield Question("a claim, many waiting", lambda: runs.waiting(store, AT_ONCE), CLAIM)
-    yield Question("the next Run of a site", lambda: _publish_next(store), CLAIM)
-    yield Question("Runs that nobody is called to", lambda: _forgotten(store))
+    yield Question("whether a Run waits for a site", lambda: _call_next(store), CLAIM)
     yield Question("metrics, many waiting", watch.look)
 
 
@@ -248,15 +247,10 @@ class _Undone(Exception):
     """Raised to undo what a transaction has written."""
 
 
-def _publish_next(store: Store) -> None:
+def _call_next(store: Store) -> None:
     with suppress(_Undone), store.writing() as writer:
-        queue.publish_next(writer, "site-7.example")
+        queue.call_next(writer, "site-7.example")
         raise _Undone
-
-
-def _forgotten(store: Store) -> None:
-    with store.reading() as reader:
-        queue.forgotten(reader, Micros(reader.now() - runs.FORGOTTEN))
 
 
 PAGES: Final = ("/", "/changes", "/usage", "/notices", "/search", "/search?q=tool", "/keys")

@@ -31,8 +31,9 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, runs
 from livedata.services.attempts import Attempt
-from livedata.services.commit import AcceptancePolicy, accept_harvest
-from livedata.store.accounts import lock_owner
+from livedata.services.commit import AcceptancePolicy, DatasetAtEnd, accept_harvest
+from livedata.services.notices import notifying
+from livedata.store import revisions, rows
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 
@@ -129,14 +130,13 @@ class Taking:
     def _take(self, store: Store) -> None:
         attempt = self.attempt
         with store.writing() as writer:
-            outcome = accept_harvest(
-                writer,
-                attempt.run,
+            at_end = DatasetAtEnd(
                 lock_dataset(writer, attempt.dataset),
-                lock_owner(writer, attempt.owner),
-                attempt.recipe,
-                self.harvest,
+                revisions.ask_standing(writer, attempt.dataset, attempt.owner)(),
+                rows.current(writer, attempt.dataset),
             )
+            outcome, _ = accept_harvest(writer, attempt.run, at_end, attempt.recipe, self.harvest)
+            notifying.settle(writer, attempt.run, at_end, outcome)
         assert outcome.status == "succeeded"
 
     def _finish(self, store: Store) -> None:

@@ -6,8 +6,8 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,24 +26,39 @@ from livedata.services import leases
 from livedata.services.commit import (
     CANCELLED,
     AcceptancePolicy,
+    DatasetAtEnd,
     JudgedHarvest,
+    Overdrawn,
     RunOutcome,
     conclude,
     ended,
     kept_until,
     last_accepted,
+    refuse,
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.interruptions import end_fenced, reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued, as_queued, waiting
-from livedata.store import accounts, datasets, queue, recipes, rows, runs, shown_runs
+from livedata.store import (
+    accounts,
+    datasets,
+    queue,
+    recipes,
+    revisions,
+    rows,
+    runs,
+    shown_runs,
+    site_turns,
+)
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
+from livedata.store.recipes import RunPlan
 from livedata.store.runs import LockedRun
 from livedata.store.shown_runs import Progress
+from livedata.store.site_turns import Others
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -112,7 +127,10 @@ def _claim(writer: Writer, room: int) -> Claim:
     locked = runs.lock_free_queued(writer, told, room)
     free = datasets.lock_each_free(writer, {run.dataset for run in locked}) if locked else {}
     those = [(run, free[run.dataset]) for run in locked if run.dataset in free]
-    begun = [(waits[attempt.run], attempt) for attempt in _start_each(writer, those)]
+    begun: list[tuple[Queued, Attempt]] = []
+    if those:
+        asked = _ask(writer, [run.id for run, _ in those])
+        begun = [(waits[attempt.run], attempt) for attempt in _start_each(writer, those, asked)]
     passed_over = len(those) < min(room, len(told))
     return Claim(begun, apart, more=passed_over or len(apart) >= queue.BESIDE)
 
@@ -135,13 +153,15 @@ def begin(store: Store, run: RunId) -> Attempt | None:
 def _begin(store: Store, run: RunId) -> Attempt | None:
     try:
         with store.writing() as writer:
-            locked = runs.lock_run(writer, run)
-            dataset = datasets.lock_dataset(writer, locked.dataset)
+            locking = runs.locking_run(writer, run)
+            dataset = datasets.locking_dataset_of(writer, run)
+            asked = _ask(writer, [run])
+            locked = locking()
             if locked.status not in {"queued", "running"}:
                 return None
             if locked.status == "running":
                 raise NotYet
-            attempts = _start_each(writer, [(locked, dataset)])
+            attempts = _start_each(writer, [(locked, dataset())], asked)
             return attempts[0] if attempts else None
     except NotFound:
         return None
@@ -150,21 +170,33 @@ def _begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
-def _start_each(writer: Writer, those: Sequence[tuple[LockedRun, LockedDataset]]) -> list[Attempt]:
+class _Asked(NamedTuple):
+    """What Runs begin with, and who waits beside them, as far as it was asked."""
+
+    plans: Callable[[], Mapping[RunId, RunPlan]]
+    others: Callable[[], Sequence[Others]]
+
+
+def _ask(writer: Writer, those: Collection[RunId]) -> _Asked:
+    """Ask what the start of these Runs needs, together with the next question."""
+    return _Asked(recipes.ask_plans(writer, those), site_turns.ask_others(writer, those))
+
+
+def _start_each(
+    writer: Writer, those: Sequence[tuple[LockedRun, LockedDataset]], asked: _Asked
+) -> list[Attempt]:
     """The attempts at Runs that are locked and queued, but at those that are held at once."""
-    if not those:
-        return []
-    now, started = writer.now(), [run for run, _ in those]
+    now, started, plans = writer.now(), [run for run, _ in those], asked.plans()
     # From here on every write names the fence: a process that was slow or suspended finds a newer
     # one, and writes nothing.
     queue.start_each(writer, started, leases.new_lease(now), now)
-    recipe_of = recipes.pinned_each(writer, {run.id: each.ref.fields for run, each in those})
+    site_turns.begin_each(writer, asked.others(), now)
     attempt_of = runs.add_attempts(writer, started, now)
-    facts_of = rows.last_accepted_facts(writer, [run.dataset for run in started])
     attempts = []
     held: dict[RunId, RunOutcome] = {}
     for run, dataset in those:
-        if (recipe := recipe_of[run.id]) is None:
+        plan = plans[run.id]
+        if (recipe := plan.recipe(dataset.ref.fields)) is None:
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             runs.end_attempt(writer, attempt_of[run.id], now, dump_compressed([]))
             end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
@@ -181,7 +213,7 @@ def _start_each(writer: Writer, those: Sequence[tuple[LockedRun, LockedDataset]]
                 id=attempt_of[run.id],
                 recipe=recipe,
                 site=run.site,
-                followers=_pages(facts_of.get(run.dataset, {})),
+                followers=_pages(plan.facts()),
                 only_hosts=run.only_hosts,
             )
         )
@@ -236,8 +268,7 @@ def give_back(store: Store, attempt: Attempt) -> None:
     One that is to be cancelled ends instead. Raises LostLease.
     """
     with store.writing() as writer:
-        queue.hold(writer, attempt.run, attempt.fence)
-        if runs.is_to_cancel(writer, attempt.run):
+        if queue.hold(writer, attempt.run, attempt.fence).cancelling:
             end_fenced(writer, attempt.run, attempt.fence, CANCELLED)
             return
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
@@ -269,35 +300,72 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
     reading = JudgedHarvest(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
-    accepting = Step("accept", ids.now())
-    with store.writing() as writer:
-        end, completed_at = close(writer, attempt, reading, policy)
+
+    def end(writer: Writer, owner_first: bool) -> ClosedRun:
+        accepting = Step("accept", ids.now())
+        closed = close(writer, attempt, reading, policy, owner_first=owner_first)
+        end, completed_at = closed.outcome, closed.at
         accepting.ended = Micros(max(ids.now(), accepting.started))
         accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
-        notifying.tell(writer, {attempt.run: end})
-    return end.status
+        return closed
+
+    return end_and_settle(store, attempt.run, end)
+
+
+class ClosedRun(Struct, frozen=True):
+    """The end of a Run that is written but for its charge and what is told: when, of what."""
+
+    outcome: RunOutcome
+    at: Micros
+    at_end: DatasetAtEnd
+
+
+def end_and_settle(store: Store, run: RunId, end: Callable[[Writer, bool], ClosedRun]) -> str:
+    """End a Run in one transaction, and charge and tell it last; the status that it ends with.
+
+    `end` is told whether to lock the owner from the beginning. Raises LostLease.
+    """
+    try:
+        return _end_and_settle(store, run, end, owner_first=False)
+    except Overdrawn:
+        # Their credits were spent since they were looked at: now nobody else spends them.
+        return _end_and_settle(store, run, end, owner_first=True)
+
+
+def _end_and_settle(
+    store: Store, run: RunId, end: Callable[[Writer, bool], ClosedRun], *, owner_first: bool
+) -> str:
+    with store.writing() as writer:
+        ended = end(writer, owner_first)
+        notifying.settle(writer, run, ended.at_end, ended.outcome)
+    return ended.outcome.status
 
 
 def close(
-    writer: Writer, attempt: Attempt, reading: JudgedHarvest, policy: AcceptancePolicy
-) -> tuple[RunOutcome, Micros]:
-    """Accept what an attempt read, or not, and end its Run; its end, and when that was.
+    writer: Writer,
+    attempt: Attempt,
+    reading: JudgedHarvest,
+    policy: AcceptancePolicy,
+    *,
+    owner_first: bool,
+) -> ClosedRun:
+    """Accept what an attempt read, or not, and end its Run.
 
-    Its steps are left to the caller. Raises LostLease.
+    Its steps are left to the caller, its charge and what is told to `settle`. Raises
+    LostLease.
     """
-    # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
-    queue.hold(writer, attempt.run, attempt.fence)
-    dataset = datasets.lock_dataset(writer, attempt.dataset)
-    balance = accounts.lock_owner(writer, attempt.owner)
-    if runs.is_to_cancel(writer, attempt.run):
+    run, at_end, present = _find(writer, attempt, reading, owner_first=owner_first)
+    if run.cancelling:
         # Here and not by what the executor has seen: who was told that it ends so is right.
         reading = _cancelled(reading)
-    end = conclude(writer, attempt.run, dataset, balance, reading, policy)
-    facts = _facts(writer, attempt.dataset, reading, end)
+    if reading.verdict.outcome == "accept":
+        end, present = conclude(writer, attempt.run, at_end, reading, policy)
+    else:
+        end = refuse(reading)
     completed_at = writer.now()
     new, changed, gone = end.deltas or (0, 0, 0)
     runs.change(
@@ -308,10 +376,33 @@ def close(
         new_rows=new,
         changed_rows=changed,
         gone_rows=gone,
-        facts=facts,
+        facts=_facts(at_end, reading, end, present),
     )
-    queue.call_next(writer, queue.turn(writer, attempt.run))
-    return end, completed_at
+    queue.call_next(writer, run.turn)
+    return ClosedRun(end, completed_at, at_end)
+
+
+def _find(
+    writer: Writer, attempt: Attempt, reading: JudgedHarvest, *, owner_first: bool
+) -> tuple[LockedRun, DatasetAtEnd, Set[str]]:
+    """What an attempt finds at its end, and the keys of the rows that are present.
+
+    A server is asked all of it at once. Raises LostLease.
+    """
+    # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
+    holding = queue.holding(writer, attempt.run, attempt.fence)
+    locking = datasets.locking_dataset(writer, attempt.dataset)
+    if owner_first:
+        accounts.locking_owner(writer, attempt.owner)
+    standing = revisions.ask_standing(writer, attempt.dataset, attempt.owner)
+    # Nothing is compared with the rows where nothing is accepted: their keys are enough.
+    if reading.verdict.outcome != "accept":
+        keys = rows.ask_present_keys(writer, attempt.dataset)
+        return holding(), DatasetAtEnd(locking(), standing(), []), {*keys()}
+    asked = rows.ask_current(writer, attempt.dataset)
+    run, current = holding(), asked()
+    present = {row.key for row in current if row.presence == "present"}
+    return run, DatasetAtEnd(locking(), standing(), current), present
 
 
 def _cancelled(reading: JudgedHarvest) -> JudgedHarvest:
@@ -321,12 +412,11 @@ def _cancelled(reading: JudgedHarvest) -> JudgedHarvest:
     return replace(reading, harvest=replace(reading.harvest, ending=ending), verdict=verdict)
 
 
-def _facts(writer: Writer, dataset: DatasetId, reading: JudgedHarvest, end: RunOutcome) -> str:
-    head, present = datasets.present_keys(writer, dataset)
+def _facts(at_end: DatasetAtEnd, reading: JudgedHarvest, end: RunOutcome, present: Set[str]) -> str:
+    head = at_end.dataset.ref.head + sum(end.deltas or ())
     facts = {**reading.facts, **run_facts.row_placement(reading.harvest, head, present)}
-    earlier = rows.last_accepted_run(writer, dataset) if end.deltas is None else None
-    if earlier is not None:
-        facts["against"] = ids.format_uuid(earlier)
+    if end.deltas is None and at_end.standing.accepted is not None:
+        facts["against"] = ids.format_uuid(at_end.standing.accepted)
     if end.would is not None:
         new, changed, gone = end.would
         facts["would"] = {"new": new, "changed": changed, "gone": gone}

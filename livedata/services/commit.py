@@ -1,8 +1,14 @@
-"""Concludes a Run: its rows, revisions, evidence and charge in one transaction, or nothing."""
+"""Concludes a Run: its rows, revisions, evidence and charge in one transaction, or nothing.
+
+The Run and its dataset are locked first, so that no edit comes between the comparison and the rows.
+Its owner is locked last, by the charge: all Runs of an owner wait for each other there, and what
+comes before they do at the same time. If the credits were spent meanwhile, nothing is written, and
+the Run is concluded once more with its owner locked from the beginning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -17,14 +23,14 @@ from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages
-from livedata.rules.changes.compare import Changes, Proposal, compare
+from livedata.rules.changes.compare import Changes, CurrentRow, Proposal, compare
 from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
 from livedata.services.kinds import choice as kinds
-from livedata.store import accounts, datasets, held, revisions, rows
+from livedata.store import accounts, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.datasets import DatasetRef, LockedDataset
-from livedata.store.revisions import WriteContext
+from livedata.store.revisions import Standing, WriteContext
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -55,7 +61,8 @@ class RunOutcome(Struct, frozen=True):
 
     `inputs` are the figures that the rule was applied to, `oddities` what looks odd beside it.
     `would` is what accepting a held output would do; `covered` how many of the rows that changed
-    show what they did, since a hand edit stands above what has moved.
+    show what they did, since a hand edit stands above what has moved. `price` is what is charged
+    for its pages, `at` the moment of its rows.
     """
 
     status: str
@@ -66,6 +73,20 @@ class RunOutcome(Struct, frozen=True):
     oddities: Sequence[Problem] = ()
     would: tuple[int, int, int] | None = None
     covered: int = 0
+    price: int = 0
+    at: Micros = Micros(0)
+
+
+class Overdrawn(Exception):
+    """The credits that a Run was to be charged were spent since they were looked at."""
+
+
+class DatasetAtEnd(Struct, frozen=True):
+    """What a Run finds at its end: its dataset, which is locked, and what is known of it."""
+
+    dataset: LockedDataset
+    standing: Standing
+    rows: Sequence[CurrentRow]
 
 
 CANCELLED: Final = RunOutcome("failed", "cancelled", Problem("run.cancelled"), None)
@@ -75,64 +96,71 @@ CANCELLED: Final = RunOutcome("failed", "cancelled", Problem("run.cancelled"), N
 def conclude(
     writer: Writer,
     run: RunId,
-    dataset: LockedDataset,
-    balance: int,
+    at_end: DatasetAtEnd,
     reading: JudgedHarvest,
     policy: AcceptancePolicy,
-) -> RunOutcome:
-    """Accept what an attempt read, or hold it, or do neither.
+) -> tuple[RunOutcome, Set[str]]:
+    """Accept what an attempt read whose Checks passed, or hold it; the keys of the rows then.
 
-    The caller has locked the dataset and its owner, who has the `balance`.
+    The charge of an accepted Run is left to :func:`charge`.
     """
-    recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
-    inputs = kinds.of_recipe(recipe).inputs(recipe, harvest, verdict)
-    if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
-    # The dataset is locked first, so no edit comes between the comparison and the writing.
-    proposal = propose(writer, dataset.ref, recipe, harvest)
-    drift, oddities = judge_drift(writer, dataset.id, recipe, reading.facts, proposal, policy)
+    recipe, harvest = reading.recipe, reading.harvest
+    dataset = at_end.dataset
+    proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
+    before = at_end.standing.facts()
+    drift, oddities = judge_drift(
+        writer, dataset.id, recipe, reading.facts, before, proposal, policy
+    )
     # The guards come before the price: what a person has to judge first need not be paid yet.
     if drift is not None:
         outcome = RunOutcome("held", "mass_loss", drift.problem, None, drift.inputs)
     else:
-        outcome = _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
+        outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
     if outcome.deltas is None:
         # Its coverage is complete, so a person may still accept it.
         packed = held.serialize_harvest(harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
-        outcome = replace(outcome, would=proposal.deltas)
-    else:
-        outcome = replace(outcome, inputs=inputs)
-    return replace(outcome, oddities=oddities)
+        return replace(outcome, would=proposal.deltas, oddities=oddities), proposal.keys
+    return replace(outcome, inputs=_inputs(reading), oddities=oddities), proposal.keys_after
+
+
+def refuse(reading: JudgedHarvest) -> RunOutcome:
+    """The end of an attempt whose Checks did not pass."""
+    verdict = reading.verdict
+    return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, _inputs(reading))
+
+
+def _inputs(reading: JudgedHarvest) -> Mapping[str, object]:
+    kind = kinds.of_recipe(reading.recipe)
+    return kind.inputs(reading.recipe, reading.harvest, reading.verdict)
 
 
 def accept_harvest(
     writer: Writer,
     run: RunId,
-    dataset: LockedDataset,
-    balance: int,
+    at_end: DatasetAtEnd,
     recipe: Recipe | ResearchRecipe,
     harvest: Harvest,
-) -> RunOutcome:
+) -> tuple[RunOutcome, Set[str]]:
     """Accept a held harvest as it stands, if the credits allow it: a person has judged the rest.
 
-    The caller has locked the dataset and its owner, who has the `balance`.
+    With the keys of the rows then. The charge is left to :func:`charge`.
     """
-    proposal = propose(writer, dataset.ref, recipe, harvest)
-    return _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
+    proposal = propose(at_end.dataset.ref, recipe, harvest, at_end.rows)
+    outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
+    return outcome, proposal.keys_after
 
 
 def _take_over(
     writer: Writer,
     run: RunId,
-    dataset: LockedDataset,
-    balance: int,
+    at_end: DatasetAtEnd,
     recipe: Recipe | ResearchRecipe,
     harvest: Harvest,
     proposal: Proposal,
 ) -> RunOutcome:
-    """Write the rows and the charge, if the credits suffice."""
-    pages = checked_pages(harvest)
+    """Write the rows, if the credits suffice."""
+    pages, balance, dataset = checked_pages(harvest), at_end.standing.balance, at_end.dataset
     if balance < pages:
         price = {"pages": pages, "balance": balance}
         return RunOutcome("held", "credits", _credits_problem(pages, balance), None, price)
@@ -140,18 +168,32 @@ def _take_over(
     written_at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, written_at, run)
     pages_read = {page.number: page for page in harvest.pages}
-    changes = proposal.changes
-    revisions.apply(writer, context, recipe, changes, pages_read)
-    present = proposal.present + changes.count("created", "returned") - proposal.gone
-    datasets.change(writer, dataset.id, row_count=present)
+    last = at_end.standing.last
+    revisions.apply(writer, context, recipe, proposal, pages_read, dataset.ref, last)
     kinds.of_recipe(recipe).keep(writer, dataset.id, harvest)
-    # Charged in the transaction that writes the rows: there are no rows without a charge, and no
-    # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
-    accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
-    held.forget_outputs(writer, dataset.id, run)
+    if at_end.standing.holds_outputs:
+        held.forget_outputs(writer, dataset.id, run)
     ended = RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas)
-    return replace(ended, covered=changes.covered)
+    return replace(ended, covered=proposal.changes.covered, price=pages, at=written_at)
+
+
+def charge(
+    writer: Writer, dataset: LockedDataset, run: RunId, end: RunOutcome
+) -> Callable[[], None]:
+    """Charge an accepted Run, together with the next question; its owner is locked from then on.
+
+    What is returned raises Overdrawn if the credits do not suffice any more.
+    """
+    # In the transaction that writes the rows: there are no rows without a charge, and no charge
+    # without rows.
+    paid = accounts.charge(writer, dataset.owner, end.price, end.at, dataset.id, run)
+
+    def check() -> None:
+        if not paid():
+            raise Overdrawn
+
+    return check
 
 
 def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:
@@ -175,20 +217,23 @@ def kept_until(moment: Micros) -> Micros:
 
 
 def propose(
-    reader: Reader, dataset: DatasetRef, recipe: Recipe | ResearchRecipe, harvest: Harvest
+    dataset: DatasetRef,
+    recipe: Recipe | ResearchRecipe,
+    harvest: Harvest,
+    current: Sequence[CurrentRow],
 ) -> Proposal:
     """What a harvest would change in the rows of a dataset as they are."""
-    current = rows.current(reader, dataset.id)
     seen, gone = kinds.of_recipe(recipe).seen(recipe, harvest, current)
     positions = [field.position for field in recipe.fields]
-    present = sum(row.presence == "present" for row in current)
+    present = {row.key for row in current if row.presence == "present"}
     changes = compare(current, seen, positions, len(dataset.fields.ids), gone)
     return Proposal(changes, present)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
     """The facts of the Run that was accepted last; empty if none was."""
-    return rows.last_accepted_facts(reader, [dataset]).get(dataset, {})
+    run = rows.last_accepted_run(reader, dataset)
+    return {} if run is None else runs.facts(reader, run)[1]
 
 
 def judge_drift(
@@ -196,16 +241,19 @@ def judge_drift(
     dataset: DatasetId,
     recipe: Recipe | ResearchRecipe,
     facts: RunFacts,
+    before: RunFacts,
     proposal: Proposal,
     policy: AcceptancePolicy,
 ) -> tuple[Drift | None, list[Problem]]:
-    """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
+    """The drift that holds a complete Run for a person, if one does, and what else looks odd.
+
+    `before` are the facts of the Run that was accepted last.
+    """
     kind = kinds.of_recipe(recipe)
 
     def guarding(drifts: Sequence[Drift]) -> Drift | None:
         return _guarded(reader, dataset, proposal, kind, holding(drifts, policy.guards))
 
-    before = last_accepted(reader, dataset)
     return kind.drift(recipe, facts, before, proposal, policy.mass_loss, guarding)
 
 

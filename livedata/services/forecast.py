@@ -17,7 +17,7 @@ from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.attempts import NOT_DECLARATIVE
-from livedata.services.commit import AcceptancePolicy, judge_drift, propose
+from livedata.services.commit import AcceptancePolicy, judge_drift, last_accepted, propose
 from livedata.services.datasets import check_revision
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows
@@ -93,7 +93,8 @@ def forecast(
     facts = summarize_harvest(harvest, recipe)
     with db.reading() as reader:
         dataset = datasets.ref(reader, owner, dataset_id)
-        proposal = propose(reader, dataset, recipe, harvest)
-        drift, oddities = judge_drift(reader, dataset_id, recipe, facts, proposal, policy)
+        proposal = propose(dataset, recipe, harvest, rows.current(reader, dataset_id))
+        before = last_accepted(reader, dataset_id)
+        drift, oddities = judge_drift(reader, dataset_id, recipe, facts, before, proposal, policy)
     held = None if drift is None else drift.problem
     return Forecast(dataset.name, dataset.fields, proposal.changes, held, oddities)

@@ -14,7 +14,7 @@ from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import Changes, Proposal, RowChange
 from livedata.services.commit import propose
 from livedata.services.run_view import RunView
-from livedata.store import held, recipes
+from livedata.store import held, recipes, rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.datasets import DatasetRef
@@ -34,7 +34,8 @@ def kept_output(
     recipe = recipes.pinned(reader, dataset.id, dataset.fields, recipe_version)
     assert recipe is not None  # nothing is held of a Run that was not executed
     harvest = held.deserialize_harvest(packed, recipe)
-    return KeptOutput(harvest, propose(reader, dataset, recipe, harvest))
+    current = rows.current(reader, dataset.id)
+    return KeptOutput(harvest, propose(dataset, recipe, harvest, current))
 
 
 class ProposedCellChange(Struct, frozen=True):

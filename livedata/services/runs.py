@@ -18,17 +18,18 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.commit import CANCELLED, accept_harvest, ended
+from livedata.services.commit import CANCELLED, DatasetAtEnd, Overdrawn, accept_harvest, ended
 from livedata.services.interruptions import reap_expired_leases
 from livedata.services.kinds import choice as kinds
 from livedata.services.leases import is_live
 from livedata.services.notices import notifying
-from livedata.store import accounts, datasets, held, queue, recipes, schedules
+from livedata.store import accounts, datasets, held, queue, recipes, revisions, rows, schedules
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import SOURCE, dump, dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.queue import NewRun, RunOptions, WaitingRun
+from livedata.store.recipes import Basis
 from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
@@ -62,12 +63,14 @@ def enqueue(
     digest = hashlib.sha256(key.encode()).digest() if key else None
     try:
         with store.writing() as writer:
-            datasets.lock_dataset(writer, dataset, owner)
-            balance = accounts.lock_owner(writer, owner)
+            locking = datasets.locking_dataset(writer, dataset, owner)
+            asked = recipes.ask_basis(writer, dataset)
+            locking()
+            basis = asked()
             first = digest and queue.asked_for(writer, dataset, digest, Micros(writer.now() - DAY))
             if first:
-                return ids.format_uuid(first), balance
-            return ids.format_uuid(_enqueue(writer, owner, dataset, balance, digest)), balance
+                return ids.format_uuid(first), basis.balance
+            return ids.format_uuid(_enqueue(writer, owner, dataset, basis, digest)), basis.balance
     except AlreadyThere as error:
         raise RunInProgress from error
 
@@ -77,17 +80,18 @@ def enqueue_within(writer: Writer, owner: OwnerName, dataset: DatasetId) -> RunI
 
     Raises RunInProgress, and InsufficientCredits at a balance of 0.
     """
-    return _enqueue(writer, owner, dataset, accounts.lock_owner(writer, owner), None)
+    return _enqueue(writer, owner, dataset, recipes.ask_basis(writer, dataset)(), None)
 
 
 def _enqueue(
-    writer: Writer, owner: OwnerName, dataset: DatasetId, balance: int, digest: bytes | None
+    writer: Writer, owner: OwnerName, dataset: DatasetId, basis: Basis, digest: bytes | None
 ) -> RunId:
     # Before the credits, as the more useful answer: the caller can wait for the open Run.
-    if queue.open_run(writer, dataset) is not None:
+    if basis.is_open:
         raise RunInProgress
-    _check_funds(owner, balance)
-    run = _add(writer, dataset, digest)
+    # Their owner is not locked: a Run is charged at its end, and what is left may be spent by then.
+    _check_funds(owner, basis.balance)
+    run = _add(writer, dataset, basis, digest)
     queue.call(writer)
     return run
 
@@ -108,8 +112,7 @@ def take_up(
     reap_expired_leases(store)
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
-        balance = accounts.lock_owner(writer, owner)
-        return take_up_locked(writer, owner, dataset, name, balance, options)
+        return take_up_locked(writer, owner, dataset, name, options)
 
 
 def take_up_locked(
@@ -117,17 +120,18 @@ def take_up_locked(
     owner: OwnerName,
     dataset: DatasetId,
     name: str,
-    balance: int,
     options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> Queued:
-    """The same in a transaction that has locked the dataset and its owner, who has a balance."""
+    """The same in a transaction that has locked the dataset."""
+    asked = recipes.ask_basis(writer, dataset)
     run = queue.open_run(writer, dataset)
     if run is not None:
         if run.status == "running" and is_live(writer, run.lease):
             raise in_progress(name)
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
-    _check_funds(owner, balance)
-    return Queued(_add(writer, dataset, options=options), dataset, name)
+    basis = asked()
+    _check_funds(owner, basis.balance)
+    return Queued(_add(writer, dataset, basis, options=options), dataset, name)
 
 
 def make_fresh(store: Store, run: RunId) -> None:
@@ -210,15 +214,25 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
     Raises NotFound, InsufficientCredits, and Conflict if nothing is held, the coverage was
     incomplete, or a newer Run of the dataset was accepted.
     """
+    try:
+        return _accept(store, owner, run, owner_first=False)
+    except Overdrawn:
+        return _accept(store, owner, run, owner_first=True)
+
+
+def _accept(store: Store, owner: OwnerName, run: RunId, *, owner_first: bool) -> str:
     with store.writing() as writer:
         locked = run_store.lock_run(writer, run, owner)
         dataset = datasets.lock_dataset(writer, locked.dataset)
-        balance = accounts.lock_owner(writer, owner)
+        if owner_first:
+            accounts.lock_owner(writer, owner)
+        standing = revisions.ask_standing(writer, dataset.id, owner)
+        at_end = DatasetAtEnd(dataset, standing(), rows.current(writer, dataset.id))
         packed = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
         harvest = held.deserialize_harvest(packed, recipe)
-        end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
+        end, present = accept_harvest(writer, run, at_end, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
             raise InsufficientCredits(
@@ -226,8 +240,8 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             )
         _, facts = run_store.facts(writer, run)
         held.forget_page(writer, run)
-        head, present = datasets.present_keys(writer, dataset.id)
         new, changed, gone = end.deltas
+        head = dataset.ref.head + sum(end.deltas)
         run_store.change(
             writer,
             run,
@@ -241,7 +255,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             stop=dump({"rule": end.rule, "inputs": {"accepted": "by hand"}}),
             facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
         )
-        notifying.tell(writer, {run: end})
+        notifying.settle(writer, run, at_end, end)
     return end.status
 
 
@@ -288,12 +302,12 @@ def prepare(dataset: DatasetId, version: int, source: str) -> NewRun:
 def _add(
     writer: Writer,
     dataset: DatasetId,
+    basis: Basis,
     idempotency_hash: bytes | None = None,
     options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> RunId:
-    version, declared = recipes.source(writer, dataset)
-    site, now = _site_to_wait_for(dataset, declared), writer.now()
-    return queue.add(writer, dataset, version, site, now, idempotency_hash, options)
+    site, now = _site_to_wait_for(dataset, SOURCE.load(basis.source)), writer.now()
+    return queue.add(writer, dataset, basis.version, site, now, idempotency_hash, options)
 
 
 def _site_to_wait_for(dataset: DatasetId, declared: object) -> str:

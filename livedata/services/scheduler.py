@@ -262,7 +262,7 @@ def take_fire(
             locked = lock(writer, dataset)
             if locked is None:
                 return None
-            balance = accounts.lock_owner(writer, locked.owner)
+            accounts.lock_owner(writer, locked.owner)
             # Read under the lock: what was read before may have been taken since.
             scheduled = schedules.scheduled(writer, dataset)
             if scheduled.status != "active" or scheduled.schedule is None:
@@ -275,7 +275,7 @@ def take_fire(
                     schedules.plan(writer, dataset, moment, zone)
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
-            fire = _queue(writer, scheduled, moment, balance, options)
+            fire = _queue(writer, scheduled, moment, options)
             # To one that waits crawl workers were called when it was queued.
             if fire.queued and not fire.waited and not executes:
                 queue.call(writer)
@@ -291,14 +291,12 @@ def _moves(dataset: Scheduled, now: Micros, zone: str) -> bool:
     return moment <= now or noted != (moment, zone)
 
 
-def _queue(
-    writer: Writer, dataset: Scheduled, moment: Micros, balance: int, options: RunOptions
-) -> Fire:
+def _queue(writer: Writer, dataset: Scheduled, moment: Micros, options: RunOptions) -> Fire:
     """Queue the Run of a fire, or note why it has none of its own."""
     waiting = queue.open_run(writer, dataset.id)
     try:
         owner, name = dataset.owner, dataset.name
-        queued = runs.take_up_locked(writer, owner, dataset.id, name, balance, options)
+        queued = runs.take_up_locked(writer, owner, dataset.id, name, options)
     except RunInProgress as error:
         _skip(writer, dataset, moment, "run_in_progress")
         return Fire(dataset.name, None, error)

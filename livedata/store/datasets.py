@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
 
@@ -14,13 +14,14 @@ from livedata.model.ids import (
     DatasetId,
     Micros,
     OwnerName,
+    RunId,
     format_optional_timestamp,
     format_timestamp,
     format_uuid,
     new_id,
     raw_id,
 )
-from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.backend import Answer, Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert, listed
 from livedata.store.recipes import add_recipe, add_schema
@@ -43,8 +44,10 @@ _REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
 # with the lock, so it cannot change before the transaction ends.
 _LOCKED = """
 SELECT id, name, head, field_ids, columns, label_column, owner, schema_version, rows_updated_at
-FROM datasets """
-_LOCK = f"{_LOCKED} WHERE id = :dataset AND owner = coalesce(:owner, owner)"
+FROM datasets WHERE
+"""
+_NAMED = f"{_LOCKED} id = :dataset AND owner = coalesce(:owner, owner)"
+_OF_RUN = f"{_LOCKED} id = (SELECT dataset_id FROM runs WHERE id = :run)"  # noqa: S608
 # `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
 _CHANGEABLE = frozenset(
     {
@@ -88,24 +91,33 @@ def lock_dataset(
     writer: Writer, dataset: DatasetId, owner: OwnerName | None = None
 ) -> LockedDataset:
     """Keep every other writer of this dataset out. Raises NotFound if it is gone, or another's."""
+    return locking_dataset(writer, dataset, owner)()
+
+
+def locking_dataset(
+    writer: Writer, dataset: DatasetId, owner: OwnerName | None = None
+) -> Callable[[], LockedDataset]:
+    """The same together with the next question."""
     # After the Run, before the owner: the order of locks that all acts keep. A dataset of somebody
     # else is not there, so that nobody learns which ids exist.
-    row = writer.locked(_LOCK, dataset=dataset, owner=owner)
-    if row is None:
-        raise _not_found()
-    return _locked(row)
+    return _locking(writer.lock(_NAMED, dataset=dataset, owner=owner))
+
+
+def locking_dataset_of(writer: Writer, run: RunId) -> Callable[[], LockedDataset]:
+    """The same of the dataset of a Run, which is locked before it."""
+    return _locking(writer.lock(_OF_RUN, run=run))
 
 
 def lock_free_dataset(writer: Writer, dataset: DatasetId) -> LockedDataset | None:
     """The same without waiting; None if another writer has it, or it is gone."""
-    row = writer.locked_if_free(_LOCK, dataset=dataset, owner=None)
+    row = writer.locked_if_free(_NAMED, dataset=dataset, owner=None)
     return None if row is None else _locked(row)
 
 
 def lock_each_free(writer: Writer, those: Collection[DatasetId]) -> dict[DatasetId, LockedDataset]:
     """The same of those of these datasets that are free."""
     names, named = listed("dataset", those)
-    rows = writer.all_locked_if_free(f"{_LOCKED} WHERE id IN ({names}) ORDER BY id", **named)
+    rows = writer.all_locked_if_free(f"{_LOCKED} id IN ({names}) ORDER BY id", **named)
     return {row[0]: _locked(row) for row in rows}
 
 
@@ -265,16 +277,6 @@ def further(reader: Reader, after: DatasetId, count: int) -> DatasetId | None:
     return dataset
 
 
-def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
-    """The head of a dataset's feed, and the keys of the rows that are present at it."""
-    rows = reader.rows(
-        "SELECT d.head, r.row_key FROM datasets d "
-        "LEFT JOIN rows r ON r.dataset_id = d.id AND r.presence = 'present' WHERE d.id = :id",
-        id=dataset,
-    )
-    return rows[0][0], [key for _, key in rows if key is not None]
-
-
 def add(
     writer: Writer,
     owner: OwnerName,
@@ -342,6 +344,23 @@ def take_sequence(writer: Writer, dataset: DatasetId, count: int, now: Micros) -
     return int(head) - count
 
 
+def move_on(
+    writer: Writer, dataset: DatasetRef, last: int, count: int, now: Micros, row_count: int
+) -> int:
+    """The same of a dataset whose `last` sequence is known, which has so many rows afterwards."""
+    if dataset.head < last:
+        raise Damaged("datasets", dataset.id, "head")
+    writer.execute(
+        "UPDATE datasets SET head = head + :count, rows_updated_at = :now, row_count = :row_count "
+        "WHERE id = :dataset",
+        dataset=dataset.id,
+        count=count,
+        now=now,
+        row_count=row_count,
+    )
+    return dataset.head
+
+
 def change(writer: Writer, dataset: DatasetId, **values: object) -> None:
     """Set columns of a dataset."""
     writer.execute(
@@ -375,6 +394,15 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
             dataset=dataset,
         )
     writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
+
+
+def _locking(answer: Answer) -> Callable[[], LockedDataset]:
+    def locked() -> LockedDataset:
+        for row in answer():
+            return _locked(row)
+        raise _not_found()
+
+    return locked
 
 
 def _locked(row: Row) -> LockedDataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +15,7 @@ from livedata.rules.declaration.notices import ChangeFilter
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
 from livedata.store.database.codec import NAMES, PROBLEM, TOLD, JsonColumn, dump
 from livedata.store.database.statements import insert, listed
+from livedata.store.outbox import Stream
 
 CHANGE_FILTER = JsonColumn[ChangeFilter](ChangeFilter)
 _COLUMNS = (
@@ -23,6 +24,11 @@ _COLUMNS = (
     *("digest_at", "digest_zone"),
 )
 _SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notices n"  # noqa: S608
+_STREAMS = f"""
+SELECT {", ".join(f"n.{column}" for column in _COLUMNS)}, s.failures, s.failing, s.silent
+FROM notices n LEFT JOIN notice_streams s ON s.notice_id = n.id AND s.dataset_id = :dataset
+WHERE n.owner = :owner ORDER BY n.name
+"""  # noqa: S608  (our names)
 _ADD = insert("notices", *_COLUMNS)
 _CHANGED = (
     *("name", "kinds", "datasets", "threshold", "silent_for", "change_filter", "digest"),
@@ -177,6 +183,19 @@ def by_name(reader: Reader, owner: OwnerName) -> dict[str, NoticeId]:
 def readable(reader: Reader, owner: OwnerName) -> Iterator[Notice]:
     """Every notice of an owner but those that cannot be read: `livedata check` names them."""
     return _readable(reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner))
+
+
+def ask_streams(
+    reader: Reader, owner: OwnerName, dataset: DatasetId
+) -> Callable[[], list[tuple[Notice, Stream]]]:
+    """The same with what each knows of a dataset, asked together with the next question."""
+    answer = reader.ask(_STREAMS, owner=owner, dataset=dataset)
+
+    def streams() -> list[tuple[Notice, Stream]]:
+        known = {row[0]: Stream.of(row[-3:]) for row in answer()}
+        return [(notice, known[notice.id]) for notice in _readable(row[:-3] for row in answer())]
+
+    return streams
 
 
 def get(reader: Reader, notice: NoticeId) -> Notice | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store import site_turns
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert, listed
-from livedata.store.runs import LockedRun, fenced, lock_run
+from livedata.store.runs import LockedRun, fenced, locking_run
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -254,14 +254,25 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
     call(writer)
 
 
-def hold(writer: Writer, run: RunId, fence: int) -> None:
+def hold(writer: Writer, run: RunId, fence: int) -> LockedRun:
     """Lock a running Run. Raises LostLease if another attempt has it, or it is gone."""
-    try:
-        locked = lock_run(writer, run)
-    except NotFound:
-        raise LostLease from None
-    if (locked.status, locked.fence) != ("running", fence):
-        raise LostLease
+    return holding(writer, run, fence)()
+
+
+def holding(writer: Writer, run: RunId, fence: int) -> Callable[[], LockedRun]:
+    """The same together with the next question."""
+    locking = locking_run(writer, run)
+
+    def held() -> LockedRun:
+        try:
+            locked = locking()
+        except NotFound:
+            raise LostLease from None
+        if (locked.status, locked.fence) != ("running", fence):
+            raise LostLease
+        return locked
+
+    return held
 
 
 def call(writer: Writer) -> None:
@@ -319,7 +330,7 @@ def is_busy(reader: Reader, site: str) -> bool:
 def start_each(writer: Writer, those: Sequence[LockedRun], lease: Lease, now: Micros) -> None:
     """Take queued Runs that this transaction has locked: fence and attempt number grow by one.
 
-    Raises AlreadyThere if the site of one is busy.
+    Raises AlreadyThere, at the end at the latest, if the site of one is busy.
     """
     # The turn is in a unique index over running Runs: that is how a site is asked by one Run at a
     # time, over all processes. In one order, so that no two processes wait for each other there.
@@ -327,7 +338,6 @@ def start_each(writer: Writer, those: Sequence[LockedRun], lease: Lease, now: Mi
     common = {"holder": lease.holder, "until": lease.until, "origin": lease.origin, "now": now}
     ordered = sorted(those, key=lambda run: run.site)
     writer.many(_START, [{"run": run.id, **common} for run in ordered])
-    site_turns.begin_each(writer, [run.id for run in those], now)
 
 
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from livedata.model.dataset import Column, Schema
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import ChangedMeanwhile
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Kind, Recipe, compile_recipe, run_kind
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
+from livedata.store.database.codec import COLUMNS, FACTS, SOURCE, Fields, dump, unpacked
 from livedata.store.database.statements import insert, listed
+from livedata.store.rows import LAST_ACCEPTED
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -31,6 +35,18 @@ _COMPILERS: Mapping[Kind, Callable[..., Recipe | ResearchRecipe]] = {
     "research": _compile_research,
 }
 """What makes a recipe of each kind as Runs follow it."""
+_BASIS = """
+SELECT p.version, p.source, o.balance, EXISTS (
+    SELECT 1 FROM runs WHERE dataset_id = d.id AND status IN ('queued', 'running'))
+FROM datasets d JOIN owners o ON o.name = d.owner
+JOIN recipes p ON p.dataset_id = d.id AND p.version = d.recipe_version WHERE d.id = :dataset
+"""
+_PLANS = f"""
+SELECT r.id, p.version, p.source, a.facts FROM runs r
+JOIN recipes p ON p.dataset_id = r.dataset_id AND p.version = r.recipe_version
+LEFT JOIN runs a ON a.id = ({LAST_ACCEPTED.replace(":dataset", "r.dataset_id")})
+WHERE r.id IN ({{names}})
+"""  # noqa: S608  (our own words)
 _ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
 _ADD_SCHEMA = insert("schemas", "id", "dataset_id", "version", "columns", "created_at")
 
@@ -82,20 +98,45 @@ def pinned(
     return _compiled(*source(reader, dataset, version), fields)
 
 
-def pinned_each(
-    reader: Reader, those: Mapping[RunId, Fields]
-) -> dict[RunId, Recipe | ResearchRecipe | None]:
-    """The recipe of each of these Runs, by the fields of its dataset."""
+class Basis(Struct, frozen=True):
+    """What a new Run of a dataset is made of: the newest recipe, and the credits of its owner.
+
+    It `is_open` if the dataset has one that is queued or running.
+    """
+
+    version: int
+    source: str
+    balance: int
+    is_open: bool
+
+
+def ask_basis(reader: Reader, dataset: DatasetId) -> Callable[[], Basis]:
+    """What a new Run of a dataset is made of, asked together with the next question."""
+    answer = reader.ask(_BASIS, dataset=dataset)
+    return lambda: Basis(*answer()[0])
+
+
+class RunPlan(Struct, frozen=True):
+    """What a Run begins with: the version and source of its recipe, and what was found last."""
+
+    _version: int
+    _source: str
+    _facts: str | None
+
+    def recipe(self, fields: Fields) -> Recipe | ResearchRecipe | None:
+        """The recipe; None if it is not a declaration of version 1."""
+        return _compiled(self._version, SOURCE.load(self._source), fields)
+
+    def facts(self) -> RunFacts:
+        """The facts of the Run that was accepted last; empty if none was."""
+        return FACTS.load(unpacked(self._facts)) if self._facts else {}
+
+
+def ask_plans(reader: Reader, those: Collection[RunId]) -> Callable[[], dict[RunId, RunPlan]]:
+    """What each of these Runs begins with, asked together with the next question."""
     names, named = listed("run", those)
-    rows = reader.rows(
-        "SELECT w.id, r.version, r.source FROM runs w JOIN recipes r "  # noqa: S608  (our names)
-        f"ON r.dataset_id = w.dataset_id AND r.version = w.recipe_version WHERE w.id IN ({names})",
-        **named,
-    )
-    return {
-        run: _compiled(version, SOURCE.load(declared), those[run])
-        for run, version, declared in rows
-    }
+    answer = reader.ask(_PLANS.format(names=names), **named)
+    return lambda: {run: RunPlan(*plan) for run, *plan in answer()}
 
 
 def _compiled(number: int, declared: object, fields: Fields) -> Recipe | ResearchRecipe | None:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.harvest import PageRead
 from livedata.model.ids import (
     DatasetId,
     KeyId,
     Micros,
     ObservationId,
+    OwnerName,
     RevisionId,
     RunId,
     after,
     new_id,
 )
 from livedata.model.row import CellEvidence, Evidence, Reference, RowEvidence
-from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
-from livedata.store.database.backend import Writer
-from livedata.store.database.codec import dump, dump_positions
+from livedata.rules.changes.compare import Cells, CurrentRow, Proposal, RowChange, SeenRecord
+from livedata.store.accounts import no_owner
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import FACTS, dump, dump_positions, unpacked
 from livedata.store.database.statements import assign, insert
-from livedata.store.datasets import take_sequence
+from livedata.store.datasets import DatasetRef, move_on, take_sequence
 from livedata.store.evidence import Texts, encode, observe
+from livedata.store.rows import LAST_ACCEPTED
 
 _CELLS = ("data", "reasons", "overrides")
 _STATE = (*_CELLS, "presence", "observation_id", "item", "evidence")
@@ -65,6 +69,35 @@ WHERE dataset_id = :dataset AND sequence > :after AND (changed & :bit) <> 0
 """
 
 
+_STANDING = f"""
+SELECT o.balance, EXISTS (SELECT 1 FROM notices WHERE owner = o.name),
+    coalesce((SELECT max(sequence) FROM revisions WHERE dataset_id = :dataset), 0),
+    EXISTS (SELECT 1 FROM held_outputs h JOIN runs r ON r.id = h.run_id
+        WHERE r.dataset_id = :dataset),
+    a.id, a.facts
+FROM owners o LEFT JOIN runs a ON a.id = ({LAST_ACCEPTED}) WHERE o.name = :owner
+"""  # noqa: S608  (our own words)
+
+
+class Standing(Struct, frozen=True):
+    """What a Run finds at its end, beside the rows of its dataset.
+
+    The credits of its owner, who may spend them meanwhile; whether these have notices; the last
+    sequence; whether the dataset holds outputs; and the Run that was accepted last.
+    """
+
+    balance: int
+    has_notices: bool
+    last: int
+    holds_outputs: bool
+    accepted: RunId | None
+    _facts: str | None
+
+    def facts(self) -> RunFacts:
+        """The facts of the Run that was accepted last; empty if none was."""
+        return FACTS.load(unpacked(self._facts)) if self._facts else {}
+
+
 class WriteContext(Struct, frozen=True):
     """Which dataset, in which schema version, when, and by which Run rows are written."""
 
@@ -75,17 +108,33 @@ class WriteContext(Struct, frozen=True):
     first_row: bytes = field(default_factory=new_id)  # ids of new rows are counted up from it
 
 
+def ask_standing(reader: Reader, dataset: DatasetId, owner: OwnerName) -> Callable[[], Standing]:
+    """What a Run of a dataset finds at its end, asked together with the next question."""
+    answer = reader.ask(_STANDING, dataset=dataset, owner=owner)
+
+    def standing() -> Standing:
+        for balance, has_notices, last, holds, accepted, facts in answer():
+            return Standing(balance, bool(has_notices), last, bool(holds), accepted, facts)
+        raise no_owner()
+
+    return standing
+
+
 def apply(
     writer: Writer,
     context: WriteContext,
     recipe: Recipe | ResearchRecipe,
-    changes: Changes,
+    proposal: Proposal,
     pages: Mapping[int, PageRead],
+    dataset: DatasetRef,
+    last: int,
 ) -> None:
-    """Write what an accepted Run changes; the dataset is locked by this transaction.
+    """Write what an accepted Run changes in a `dataset` that this transaction has locked.
 
-    `pages` are those of the harvest by number: a quote may be on another page than its record.
+    `pages` are those of the harvest by number: a quote may be on another page than its record;
+    `last` is the last sequence of the dataset.
     """
+    changes = proposal.changes
     _see_again(writer, context, changes.unchanged)
     writer.many(_STAND, ({"id": row.id} for row in changes.standing))
     # A Run that changes nothing adds nothing: no observation, no sequence, no revision.
@@ -93,7 +142,8 @@ def apply(
         return
     # Evidence refers to observations and rows to revisions, so ids come first and rows last.
     observed = _observe(writer, context, recipe, changes.revisions, pages)
-    sequence = take_sequence(writer, context.dataset, len(changes.revisions), context.now)
+    number, rows_after = len(changes.revisions), proposal.present_after
+    sequence = move_on(writer, dataset, last, number, context.now, rows_after)
     revisions: list[dict[str, Any]] = []
     rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
     for number, change in enumerate(changes.revisions, sequence + 1):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import orjson
 
-from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun, RunFacts
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.ids import (
     DatasetId,
     Micros,
@@ -22,13 +22,11 @@ from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import (
-    FACTS,
     OVERRIDES,
     REASONS,
     VALUES,
     Fields,
     load_positions,
-    unpacked,
 )
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, stored_cells
@@ -51,10 +49,6 @@ SELECT v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
 FROM rows w JOIN revisions v ON v.dataset_id = :dataset AND v.sequence = (
     SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :head)
 WHERE w.dataset_id = :dataset
-"""
-_LAST_RUN = """
-SELECT last_run_id FROM rows WHERE dataset_id = {dataset} AND presence = 'present'
-ORDER BY updated_at DESC, id DESC LIMIT 1
 """
 
 
@@ -186,29 +180,38 @@ def keys_named(
 
 def current(reader: Reader, dataset: DatasetId) -> list[CurrentRow]:
     """Every row as the rules compare it."""
-    rows = reader.rows(f"{_CURRENT} WHERE dataset_id = :dataset", dataset=dataset)
-    return [_current(row) for row in rows]
+    return ask_current(reader, dataset)()
+
+
+def ask_current(reader: Reader, dataset: DatasetId) -> Callable[[], list[CurrentRow]]:
+    """The same together with the next question."""
+    answer = reader.ask(f"{_CURRENT} WHERE dataset_id = :dataset", dataset=dataset)
+    return lambda: [_current(row) for row in answer()]
+
+
+def ask_present_keys(reader: Reader, dataset: DatasetId) -> Callable[[], list[str]]:
+    """The keys of the rows that are present, asked together with the next question."""
+    answer = reader.ask(
+        "SELECT row_key FROM rows WHERE dataset_id = :dataset AND presence = 'present'",
+        dataset=dataset,
+    )
+    return lambda: [key for (key,) in answer()]
+
+
+# An accepted Run sees every row that is present after it. So the rows know the order in which Runs
+# were accepted, which moments do not: a clock may be set back.
+# All rows that are present say the same. The newest is found at once, whatever number of others is
+# gone.
+LAST_ACCEPTED = """
+SELECT last_run_id FROM rows WHERE dataset_id = :dataset AND presence = 'present'
+ORDER BY updated_at DESC, id DESC LIMIT 1
+"""
 
 
 def last_accepted_run(reader: Reader, dataset: DatasetId) -> RunId | None:
     """The Run that was accepted last; None if it left no row, or none was accepted."""
-    # An accepted Run sees every row that is present after it. So the rows know the order in which
-    # Runs were accepted, which moments do not: a clock may be set back.
-    # All rows that are present say the same. The newest is found at once, whatever number of others
-    # is gone.
-    run: RunId | None = reader.value(_LAST_RUN.format(dataset=":dataset"), dataset=dataset)
+    run: RunId | None = reader.value(LAST_ACCEPTED, dataset=dataset)
     return run
-
-
-def last_accepted_facts(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, RunFacts]:
-    """Dataset -> the facts of its Run that was accepted last, of those that have one."""
-    names, named = listed("dataset", those)
-    rows = reader.rows(
-        "SELECT d.id, r.facts FROM datasets d "  # noqa: S608  (our own words)
-        f"JOIN runs r ON r.id = ({_LAST_RUN.format(dataset='d.id')}) WHERE d.id IN ({names})",
-        **named,
-    )
-    return {dataset: FACTS.load(unpacked(facts)) for dataset, facts in rows if facts}
 
 
 def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow | None:

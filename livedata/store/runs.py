@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -37,7 +37,8 @@ _SELECT = f"SELECT {RUN} {OF_OWNER}"
 _STORE_VERSION = "SELECT version_num FROM alembic_version"
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCKED = f"""
-SELECT id, dataset_id, status, recipe_version, site, fence, attempt, only_hosts, ({_STORE_VERSION})
+SELECT id, dataset_id, status, recipe_version, site, attempt, fence, only_hosts, turn,
+    cancel_asked_at, ({_STORE_VERSION})
 FROM runs """  # noqa: S608  (our own words)
 _LOCK = f"""{_LOCKED} WHERE id = :run
 AND EXISTS (
@@ -54,7 +55,12 @@ _COMPLETED = """
 completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
     THEN coalesce(started_at, queued_at) ELSE :completed_at END
 """
-_ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
+# An attempt that was given back did not count, so its number comes again, and is unique.
+_ADD_ATTEMPT = f"""
+{insert("attempts", "id", "run_id", "number", "started_at")}
+ON CONFLICT (run_id, number) DO UPDATE SET id = excluded.id, started_at = excluded.started_at,
+    ended_at = NULL, steps = NULL, pages_read = NULL, items_read = NULL
+"""
 # The partial index has only attempts with steps: what was dropped once is never walked again.
 OLD_STEPS = Expiring(
     *("attempts", "id", "started_at < :moment AND steps IS NOT NULL"),
@@ -64,16 +70,26 @@ OLD_STEPS = Expiring(
 
 
 class LockedRun(Struct, frozen=True):
-    """A Run that nobody else writes until the transaction ends."""
+    """A Run that nobody else writes until the transaction ends.
+
+    `turn` is the site that it may ask while it is running.
+    """
 
     id: RunId
     dataset: DatasetId
     status: str
     recipe_version: int
     site: str
-    fence: int
     attempt: int
+    fence: int
     hosts: str | None
+    turn: str | None
+    cancel_asked: Micros | None
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether it is to end as cancelled."""
+        return self.cancel_asked is not None
 
     @property
     def only_hosts(self) -> frozenset[str] | None:
@@ -96,11 +112,22 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
 
     Raises OtherVersion if the store was migrated meanwhile: whoever begins or ends a Run asks here.
     """
+    return locking_run(writer, run, owner)()
+
+
+def locking_run(
+    writer: Writer, run: RunId, owner: OwnerName | None = None
+) -> Callable[[], LockedRun]:
+    """The same together with the next question."""
     # The first of the locks of an act: Run, dataset, owner. Until its end nobody migrates.
-    row = writer.locked(_LOCK, run=run, owner=owner)
-    if row is None:
+    answer = writer.lock(_LOCK, run=run, owner=owner)
+
+    def locked() -> LockedRun:
+        for row in answer():
+            return _locked(row)
         raise not_found()
-    return _locked(row)
+
+    return locked
 
 
 def lock_free_queued(writer: Writer, those: Collection[RunId], limit: int) -> list[LockedRun]:
@@ -297,9 +324,6 @@ def attempts(reader: Reader, run: RunId) -> list[RecordedAttempt]:
 
 def add_attempts(writer: Writer, those: Sequence[LockedRun], now: Micros) -> dict[RunId, AttemptId]:
     """Add the next attempt at each of these Runs; their ids."""
-    # An attempt that was given back did not count, so its number comes again, and is unique.
-    again = [{"run": run.id, "number": run.attempt + 1} for run in those if run.fence > run.attempt]
-    writer.many("DELETE FROM attempts WHERE run_id = :run AND number = :number", again)
     added = {run.id: AttemptId(new_id()) for run in those}
     writer.many(
         _ADD_ATTEMPT,
@@ -388,12 +412,6 @@ def ask_to_cancel(writer: Writer, run: RunId, now: Micros) -> None:
     It never waits in the queue again, whether its process ends it or is lost.
     """
     writer.execute("UPDATE runs SET cancel_asked_at = :now WHERE id = :run", run=run, now=now)
-
-
-def is_to_cancel(reader: Reader, run: RunId) -> bool:
-    """Whether a running Run is to end as cancelled."""
-    asked = reader.value("SELECT cancel_asked_at FROM runs WHERE id = :run", run=run)
-    return asked is not None
 
 
 def all_to_cancel(reader: Reader) -> set[RunId]:

@@ -6,9 +6,10 @@ began while others waited, whichever is later. The first place is next.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
-from livedata.model.ids import Micros, RunId
+from livedata.model.ids import Micros, OwnerName, RunId
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert, listed
 
@@ -48,17 +49,36 @@ def first(reader: Reader, site: str) -> RunId | None:
     return run
 
 
-def begin_each(writer: Writer, those: Collection[RunId], now: Micros) -> None:
-    """Let the owners of Runs that begin at their sites come last there, where others wait."""
+class Others(NamedTuple):
+    """Who waits beside a Run: its site and owner, when the newest Run of another owner came there,
+    and when somebody last began."""
+
+    site: str
+    owner: OwnerName
+    newest: Micros | None
+    last: Micros | None
+
+
+def ask_others(reader: Reader, those: Collection[RunId]) -> Callable[[], list[Others]]:
+    """Who waits beside each of these Runs, asked together with the next question."""
     names, named = listed("run", those)
-    rows = writer.rows(f"{_OTHERS} WHERE r.id IN ({names})", **named)
+    answer = reader.ask(f"{_OTHERS} WHERE r.id IN ({names})", **named)
+    return lambda: [Others(*row) for row in answer()]
+
+
+def begin_each(writer: Writer, others: Sequence[Others], now: Micros) -> None:
+    """Let the owners of Runs that begin at their sites come last there, where others wait."""
     turns = [
         # Behind all who wait, whatever the clock does.
-        {"site": site, "owner": owner, "began_at": max(now, newest + 1, (last or 0) + 1)}
-        for site, owner, newest, last in rows
-        if newest is not None
+        {
+            "site": each.site,
+            "owner": each.owner,
+            "began_at": max(now, each.newest + 1, (each.last or 0) + 1),
+        }
+        for each in others
+        if each.newest is not None
     ]
     writer.many(_BEGIN, turns)
     # Whoever comes from now on comes later than all of them.
-    over = [{"site": site} for site, _, newest, last in rows if newest is None and last is not None]
-    writer.many("DELETE FROM site_turns WHERE site = :site", over)
+    over = [each for each in others if each.newest is None and each.last is not None]
+    writer.many("DELETE FROM site_turns WHERE site = :site", [{"site": each.site} for each in over])

@@ -78,14 +78,14 @@ def test_a_notice_is_removed_before_it_is_told_something_or_after(
 ) -> None:
     table = Table(store)
     add_notice(store)
-    attempt, putting, truly = table.begin(), Event(), outbox.put
+    attempt, putting, truly = table.begin(), Event(), outbox.put_each
 
     def put_slowly(*message: Any) -> None:
         truly(*message)
         putting.set()
         time.sleep(0.2)
 
-    monkeypatch.setattr(outbox, "put", put_slowly)
+    monkeypatch.setattr(outbox, "put_each", put_slowly)
     ends = at_once(
         [
             partial(table.finish, attempt, pages_of(attempt.recipe, [A])),

@@ -86,7 +86,7 @@ def test_what_was_taken_is_the_same_by_day_and_by_dataset_as_by_entry(table: Tab
         writer.execute("UPDATE ledger SET created_at = created_at - :back", back=60 * day)
         for back in (40, 31, 29, 29, 3, 0):
             moment, run = Micros(now - back * day), RunId(ids.new_id())
-            stored.post(writer, "bob", -2, moment, dataset=table.id, run=run)
+            assert stored.charge(writer, "bob", 2, moment, table.id, run)()
             stored.post(writer, "bob", 5, moment)
             if moment >= since:
                 taken[ids.format_timestamp(moment)[:10]] += 2

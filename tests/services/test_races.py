@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,14 @@ from livedata.model.dataset import Dataset
 from livedata.model.errors import (
     ChangedMeanwhile,
     Conflict,
+    InsufficientCredits,
     NotFound,
     RevisionConflict,
     RunInProgress,
     SchemaVersionConflict,
 )
 from livedata.model.harvest import StopReason
+from livedata.model.ids import OwnerName
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, interruptions, queries, runs, scheduler
@@ -30,9 +33,10 @@ from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.pages import sessions
 from livedata.services.scheduler import Fire
+from livedata.store import accounts as account_store
 from livedata.store.database.store import Store
 from tests import made
-from tests.services.table import A, Table
+from tests.services.table import A, B, Table, pages_of
 from tests.services.test_leases import begun, lapse
 
 THREADS = 8
@@ -306,3 +310,45 @@ def test_of_browsers_that_come_with_one_link_one_is_signed_in(store: Store) -> N
         link = sessions.make_link(store, "local")
         ends = at_once([partial(sessions.follow_link, store, link)] * THREADS)
         assert kinds(ends) == {"str": 1, "NoneType": THREADS - 1}, ends
+
+
+def balance(store: Store) -> int:
+    with store.reading() as reader:
+        left = account_store.balance(reader, OwnerName("local"))
+    assert left is not None
+    return left
+
+
+def spend_to(store: Store, left: int) -> None:
+    """Leave `local` so many credits, as another process does it."""
+    with closing(Store(store.url)) as other:
+        accounts.grant(other, "local", left - balance(other))
+
+
+@pytest.mark.postgres  # a file has one writer at a time
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_run_whose_credits_are_spent_as_it_ends_is_judged_by_what_is_left(
+    table: Table, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    store, attempt, truly = table.store, table.begin(), account_store.charge
+    afterwards = [left]
+
+    def charge(*charged: Any) -> Callable[[], bool]:
+        # Its rows are written by now.
+        while afterwards:
+            spend_to(store, afterwards.pop())
+        return truly(*charged)
+
+    monkeypatch.setattr(account_store, "charge", charge)
+    run = table.finish(attempt, pages_of(attempt.recipe, [A], [B]))
+    assert (run["status"], table.rows(), table.feed(), balance(store)) == ("held", {}, [], left)
+    assert f"and the balance is {left}: add some" in str(run["error"])
+    spend_to(store, 2)
+    afterwards.append(1)
+    with pytest.raises(InsufficientCredits):
+        runs.accept(store, "local", attempt.run)
+    assert (table.rows(), balance(store)) == ({}, 1)
+    spend_to(store, 2)
+    runs.accept(store, "local", attempt.run)
+    assert (len(table.feed()), balance(store)) == (2, 0)
+    assert_sound(store)

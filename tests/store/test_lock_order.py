@@ -1,7 +1,12 @@
-"""Every act locks first and reads then: Run, dataset, owner, in this order."""
+"""Every act locks first and reads then: Run, dataset, owner, in this order.
+
+What charges or tells of a Run locks the owner last: after that only the charge and what is told are
+written.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 
@@ -11,6 +16,7 @@ from typing_extensions import override
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.errors import Damaged
+from livedata.model.harvest import StopReason
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
@@ -18,10 +24,16 @@ from livedata.services.notices import digests
 from livedata.store.database.backend import Answer, Row, Writer
 from livedata.store.database.store import Store
 from tests import made
+from tests.made import BROKEN
 from tests.notices.conftest import add_notice
-from tests.services.table import A, B, Table
+from tests.services.table import A, B, Table, pages_of
 
-ORDER = ("runs", "datasets", "owners")
+
+def lock_of(sql: str) -> str:
+    """The lock that a question takes."""
+    table = re.search(r"FROM (runs|datasets|owners)\b", sql)
+    assert table is not None
+    return f"lock {table[1]}"
 
 
 class Recording:
@@ -32,19 +44,19 @@ class Recording:
         self._said = said
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
-        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        self._said.append(lock_of(sql))
         return self._writer.locked(sql, **values)
 
     def lock(self, sql: str, /, **values: object) -> Answer:
-        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        self._said.append(lock_of(sql))
         return self._writer.lock(sql, **values)
 
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
-        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        self._said.append(lock_of(sql))
         return self._writer.locked_if_free(sql, **values)
 
     def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
-        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        self._said.append(lock_of(sql))
         return self._writer.all_locked_if_free(sql, **values)
 
     def now(self) -> ids.Micros:
@@ -99,7 +111,10 @@ class Recording:
         return self._writer.dangling()
 
     def _note(self, sql: str) -> Writer:
-        self._said.append(sql.split()[0])
+        verb, *rest = sql.split()
+        # Of what is written, also the table: the word behind INTO, FROM, or the verb itself.
+        table = [] if verb in {"SELECT", "WITH"} else rest[verb != "UPDATE" :][:1]
+        self._said.append(" ".join([verb, *table]))
         return self._writer
 
 
@@ -209,13 +224,15 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     begin: ("runs", "datasets"),
     claim: ("datasets", "owners"),
     tick: ("datasets", "owners"),
-    enqueue: ("datasets", "owners"),
-    take_up: ("datasets", "owners"),
+    enqueue: ("datasets",),
+    take_up: ("datasets",),
     grant: ("owners",),
     digest: ("owners",),
-    finish: ("runs", "datasets", "owners"),
-    accept: ("runs", "datasets", "owners"),
+    finish: ("runs", "datasets"),
+    accept: ("runs", "datasets"),
 }
+SETTLED = {"ledger", "notice_streams", "outbox"}
+"""What is written while the owner is locked by whoever ends a Run."""
 
 
 def transactions(table: Table) -> list[list[str]]:
@@ -230,7 +247,7 @@ def test_an_act_locks_first_and_in_order(table: Table, act: Callable[[Table], No
     said = transactions(table)[-1]
     locks = [f"lock {name}" for name in LOCKS[act]]
     # Meeting an owner writes at most, so that there is somebody to lock.
-    started = said[1:] if said[0] == "INSERT" else said
+    started = said[1:] if said[0] == "INSERT owners" else said
     if act is tick:
         # Of a batch only the owners whose fires are skipped are locked, and nothing of theirs is
         # read before.
@@ -239,3 +256,23 @@ def test_an_act_locks_first_and_in_order(table: Table, act: Callable[[Table], No
     assert started[: len(locks)] == locks
     assert not [word for word in started[len(locks) :] if word.startswith("lock")]
     assert len(started) > len(locks)
+
+
+def fail(table: Table) -> None:
+    attempt = table.begin()
+    table.finish(attempt, pages_of(attempt.recipe, [A], ending=StopReason("page_failed", BROKEN)))
+
+
+@pytest.mark.parametrize("act", [finish, accept, fail], ids=lambda act: act.__name__)
+def test_whoever_ends_a_run_locks_its_owner_last(
+    table: Table, act: Callable[[Table], None]
+) -> None:
+    add_notice(table.store)
+    table.take(A, B)
+    fail(table)
+    act(table)
+    said = transactions(table)[-1]
+    # An accepted Run is charged, which locks too.
+    locked = said.index("lock owners" if act is fail else "UPDATE owners")
+    written = [word.split() for word in said[locked + 1 :] if word != "SELECT"]
+    assert {table for _, table in written} == {*SETTLED} - ({"ledger"} if act is fail else {*()})

@@ -60,9 +60,8 @@ def counted(store: Store, database: str, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def execute(store: Store, run: RunId, prices: Sequence[int], ending: StopReason = NATURAL) -> str:
     """All that a worker does of a Run, which finds its items at these prices."""
-    assert runs.called(store, run) is not None
-    attempt = attempts.begin(store, run)
-    assert attempt is not None
+    ((_, attempt),) = attempts.claim(store, 1).begun
+    assert attempt.run == run
     attempts.heartbeat(store, attempt, Progress(1, len(prices)))
     items = [{**item, "price": price} for item, price in zip(made.ITEMS, prices, strict=False)]
     harvest = made.harvest(attempt.recipe, items, ending)

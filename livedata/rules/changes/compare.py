@@ -6,7 +6,7 @@ never changed in place: each change holds the whole row after it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Literal, NotRequired, TypedDict
 
 from msgspec import Struct, field
@@ -104,10 +104,27 @@ class Changes(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """The changes that a harvest makes to the rows, of which `present` are present."""
+    """The changes that a harvest makes to the rows; `keys` are those of rows that are present."""
 
     changes: Changes
-    present: int
+    keys: Set[str]
+
+    @property
+    def present(self) -> int:
+        """How many rows are present before it."""
+        return len(self.keys)
+
+    @property
+    def keys_after(self) -> Set[str]:
+        """The keys of the rows that are present after it."""
+        gone = {each.key for each in self.changes.revisions if each.kind == "missing"}
+        seen = {each.key for each in self.changes.revisions if each.kind != "missing"}
+        return (self.keys - gone) | seen
+
+    @property
+    def present_after(self) -> int:
+        """How many rows are present after it."""
+        return self.present + self.changes.count("created", "returned") - self.gone
 
     @property
     def gone(self) -> int:

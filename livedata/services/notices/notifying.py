@@ -1,7 +1,8 @@
 """Puts what notices tell into the outbox, in the transaction that causes it.
 
 A process that dies has done both or neither. Who puts something there has locked the owner of the
-dataset, after the Run and the dataset: so a notice cannot be removed meanwhile.
+dataset, after the Run, the dataset and all that is written of them: so a notice cannot be removed
+meanwhile, and whoever waits for the owner waits for this alone.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from livedata.messages import notice_events
 from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
-from livedata.services.commit import RunOutcome
+from livedata.services.commit import DatasetAtEnd, RunOutcome, charge
 from livedata.services.notices.told_changes import ChangeRange, narrowed
 from livedata.store import accounts, datasets, notices, outbox, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
 from livedata.store.notices import Concerned, Notice, Quiet
-from livedata.store.outbox import RevisionRange, Stream
+from livedata.store.outbox import NewMessage, RevisionRange, Stream, ToldStream
 
 STEP = 200
 """Of so many datasets one transaction notes since when they are silent."""
@@ -46,12 +47,45 @@ def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
     ]
     # In one order, so that two who end Runs of the same owners never wait for each other.
     for dataset, run, outcome in sorted(affected, key=lambda end: (end[0].owner, end[1])):
-        accounts.lock_owner(writer, dataset.owner)
-        now = writer.now()
+        ask(writer, dataset, run, outcome)()
+
+
+def settle(writer: Writer, run: RunId, at_end: DatasetAtEnd, end: RunOutcome) -> None:
+    """Charge a Run and tell its notices of it, with its owner locked. Raises Overdrawn."""
+    dataset = at_end.dataset
+    check = None if end.deltas is None else charge(writer, dataset, run, end)
+    # Nobody is told that a person has cancelled a Run: that says nothing of the site.
+    if check is None and (end.rule == "cancelled" or not at_end.standing.has_notices):
+        return
+    head = dataset.ref.head + sum(end.deltas or ())
+    concerned = Concerned(dataset.id, dataset.ref.name, dataset.owner, head)
+    tell = ask(writer, concerned, run, end, locks=check is None)
+    if check is not None:
+        check()
+    tell()
+
+
+def ask(
+    writer: Writer, dataset: Concerned, run: RunId, outcome: RunOutcome, *, locks: bool = True
+) -> Callable[[], None]:
+    """Ask together with the next question which notices there are; what then tells them of a Run.
+
+    It locks the owner of the dataset, if that is not locked.
+    """
+    if locks:
+        accounts.locking_owner(writer, dataset.owner)
+    asked = notices.ask_streams(writer, dataset.owner, dataset.dataset)
+
+    def tell() -> None:
         about = _about(dataset, run, outcome)
-        for notice in notices.readable(writer, dataset.owner):
-            if covers(notice, dataset.dataset):
-                _tell_notice(writer, notice, dataset, about, outcome, now)
+        told = [
+            _told(writer, notice, known, dataset, about, outcome)
+            for notice, known in asked()
+            if covers(notice, dataset.dataset)
+        ]
+        outbox.put_each(writer, dataset.dataset, [each for each in told if each], writer.now())
+
+    return tell
 
 
 def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str) -> None:
@@ -136,19 +170,19 @@ def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
         outbox.put(writer, notice.id, dataset.dataset, "silent", data, None, now)
 
 
-def _tell_notice(
+def _told(
     writer: Writer,
     notice: Notice,
+    known: Stream,
     dataset: Concerned,
     about: Mapping[str, object],
     outcome: RunOutcome,
-    now: Micros,
-) -> None:
-    known = outbox.stream(writer, notice.id, dataset.dataset)
+) -> ToldStream | None:
+    """What a notice is told of a Run, and knows after it; None if that is nothing new."""
     after, told = _judge(notice, known, dataset, outcome)
     if after == known and not told:
-        return
-    outbox.keep(writer, notice.id, dataset.dataset, after)
+        return None
+    messages = []
     for event in told:
         data = {**about, "sentence": event.sentence}
         if event.window is not None and notice.change_filter is not None:
@@ -162,7 +196,8 @@ def _tell_notice(
             count = event.window.through - event.window.after
             told_of = narrowed(dataset.name, notice.change_filter, len(matches), count)
             data |= {"sentence": told_of, "matches": matches}
-        outbox.put(writer, notice.id, dataset.dataset, event.kind, data, event.window, now)
+        messages.append(NewMessage(event.kind, data, event.window))
+    return ToldStream(notice.id, after, messages)
 
 
 def _judge(

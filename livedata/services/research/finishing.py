@@ -22,10 +22,10 @@ from livedata.rules.changes.checks import checked_pages, seen_records
 from livedata.rules.changes.compare import CurrentRow, fill_standing
 from livedata.rules.changes.research_checks import judge_research
 from livedata.services import attempts
-from livedata.services.attempts import Attempt
+from livedata.services.attempts import Attempt, ClosedRun
 from livedata.services.commit import AcceptancePolicy, JudgedHarvest
-from livedata.services.notices import notifying
 from livedata.store import rows, runs
+from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.research import attempts as research_attempts
@@ -45,10 +45,11 @@ def finish_research(
     harvest, verdict = harvest_of(outcome, recipe), judge_research(outcome, recipe)
     with store.reading() as reader:
         facts = research_facts(harvest, recipe, rows.current(reader, attempt.dataset))
-    with store.writing() as writer:
-        end, completed_at = attempts.close(
-            writer, attempt, JudgedHarvest(recipe, harvest, facts, verdict), policy
-        )
+    reading = JudgedHarvest(recipe, harvest, facts, verdict)
+
+    def end(writer: Writer, owner_first: bool) -> ClosedRun:
+        closed = attempts.close(writer, attempt, reading, policy, owner_first=owner_first)
+        end = closed.outcome
         step.ended = Micros(max(ids.now(), started))
         step.status = "succeeded" if end.deltas else "cancelled"
         step.facts = output_facts(outcome, step.id, accepted=end.deltas is not None)
@@ -58,9 +59,10 @@ def finish_research(
         if "day" in outcome.inputs:
             usage.note_stop(writer, attempt.owner, outcome.inputs["day"])
         # The steps of research are kept as they end, and not with the attempt.
-        runs.end_attempt(writer, attempt.id, completed_at, dump_compressed([]))
-        notifying.tell(writer, {attempt.run: end})
-    return end.status
+        runs.end_attempt(writer, attempt.id, closed.at, dump_compressed([]))
+        return closed
+
+    return attempts.end_and_settle(store, attempt.run, end)
 
 
 def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> ResearchHarvest:

@@ -18,8 +18,8 @@ from livedata.store.database.postgres import words
 from livedata.store.database.postgres.transaction import (
     CLOCK,
     TABLES,
-    Line,
     PostgresTransaction,
+    ServerLine,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Postgres:
 
     def __init__(self, url: str) -> None:
         self._parameters = _parameters(url)
-        self._idle: list[Line] = []
+        self._idle: list[ServerLine] = []
 
     @property
     def place(self) -> str:
@@ -177,7 +177,7 @@ class Postgres:
             self._idle.pop().close()
 
     @contextmanager
-    def _transaction(self, begin: str, *, reading: bool = False) -> Iterator[Line]:
+    def _transaction(self, begin: str, *, reading: bool = False) -> Iterator[ServerLine]:
         """A connection that nobody else uses meanwhile; its errors become ours."""
         try:
             line = self._line()
@@ -199,16 +199,16 @@ class Postgres:
             text = error.diag.message_primary or str(error)
             raise StoreUnavailable(words.without_table(self.place, text)) from error
 
-    def _line(self) -> Line:
+    def _line(self) -> ServerLine:
         """A connection that is idle, or a new one."""
         try:
             line = self._idle.pop()
         except IndexError:
-            return Line(self._connect())
+            return ServerLine(self._connect())
         line.renew = self._connect
         return line
 
-    def _put_back(self, line: Line, *, reading: bool) -> None:
+    def _put_back(self, line: ServerLine, *, reading: bool) -> None:
         """Keep a connection for the next transaction, if it can still be used."""
         try:
             line.end(reading=reading)

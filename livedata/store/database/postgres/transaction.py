@@ -93,7 +93,7 @@ class _Answer:
 
     __slots__ = ("_line", "came", "rows", "took")
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ServerLine) -> None:
         self._line = line
         self.rows: list[Row] = []
         self.came: float | None = None
@@ -105,7 +105,7 @@ class _Answer:
         return self.rows
 
 
-class Line:
+class ServerLine:
     """A connection that one transaction uses at a time, and what waits to be said on it.
 
     `renew` makes another, in case the server was started again since this one was used last.
@@ -261,7 +261,7 @@ class PostgresTransaction:
 
     __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line")
 
-    def __init__(self, line: Line, clock: _Answer | None = None) -> None:
+    def __init__(self, line: ServerLine, clock: _Answer | None = None) -> None:
         self._line = line
         self._clock = clock
         self._answers = count()
