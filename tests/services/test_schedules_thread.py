@@ -156,7 +156,7 @@ def test_a_store_that_is_locked_is_looked_at_again(
         writer = lock.enter_context(store.writing())
         if not store.url.startswith("sqlite"):
             # On a server who writes one thing keeps nobody from another.
-            writer.execute("LOCK TABLE runs IN EXCLUSIVE MODE")
+            writer.written("LOCK TABLE runs IN EXCLUSIVE MODE")
         with following(other):
             until(lambda: "cannot be used" in caplog.text)
             lock.close()
