@@ -21,6 +21,7 @@ GROUPS = (
     "moments",
     "shares",
     "workers",
+    "scale",
     "postgres",
 )
 

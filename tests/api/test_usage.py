@@ -28,7 +28,7 @@ def test_a_link_leads_from_page_to_page(alice: Person, store: Store) -> None:
     whole, more = page(alice, "")
     assert more is None
     assert [entry["credits"] for entry in whole[:5]] == [5, 4, 3, 2, 1]
-    pages: list[Any] = []
+    pages: list[list[Any]] = []
     query: str | None = "?limit=2"
     while query:
         entries, query = page(alice, query)
