@@ -18,7 +18,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,7 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.declaration.cron import next_fire
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, fires, queries, runs, scheduler
-from livedata.services.audit.vitals import Watch, examine
+from livedata.services.audit.vitals import Watch
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import notifying
 from livedata.store import notices, queue
@@ -62,6 +62,8 @@ RUNS: Final = {SQLITE: 10, POSTGRES: 20}
 SITES: Final = 1_000
 HOUR: Final = 3_600_000_000
 STEADY, CLAIM = 2.0, 1.3
+WALKED: Final = 100.0
+"""Of what says how many wait, or which sites do: it walks an index of those, for 20 ms at most."""
 LEAST: Final = 1.0
 """What takes fewer milliseconds counts as so many: below it a ratio says nothing."""
 AT_ONCE: Final = 8
@@ -75,6 +77,15 @@ class Question:
     what: str
     ask: Callable[[], object]
     bound: float = STEADY
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A store of so many datasets, and the home of commands on it."""
+
+    url: str
+    home: Path
+    count: int
 
 
 @dataclass(frozen=True)
@@ -228,7 +239,6 @@ def without_queue(store: Store) -> Iterator[Question]:
     yield Question("who is silent", lambda: notifying.tell_silence(store))
     yield Question("which fires are late", lambda: fires.late_fires(store))
     yield Question("the due Runs of an owner", lambda: scheduler.claim_due(store, OWNER))
-    yield Question("what doctor looks at", lambda: examine(store, fires.LATE))
     yield Question("metrics", watch.look)
     yield Question("the newest datasets", lambda: queries.datasets(store, OWNER, 21))
     yield Question("datasets for an agent", lambda: list_datasets(access, cursor=None))
@@ -240,7 +250,7 @@ def with_queue(store: Store) -> Iterator[Question]:
     yield Question("a tick, many waiting", lambda: [*scheduler.tick(store, "UTC")], CLAIM)
     yield Question("a claim, many waiting", lambda: runs.waiting(store, AT_ONCE), CLAIM)
     yield Question("whether a Run waits for a site", lambda: _call_next(store), CLAIM)
-    yield Question("metrics, many waiting", watch.look)
+    yield Question("metrics, many waiting", watch.look, WALKED)
 
 
 class _Undone(Exception):
@@ -291,38 +301,56 @@ def serving_home(home: Path) -> Iterator[Client]:
         yield client
 
 
-Times = dict[str, tuple[float, float]]
-"""What was asked -> its milliseconds, and the bound of their ratio."""
+def measure(stores: Sequence[Filled], where: str, n: int) -> bool:
+    """Measure every question to stores that are filled; whether any is over its bound."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(closing(Store(each.url))) for each in stores]
+        clients = [stack.enter_context(serving_home(each.home)) for each in stores]
+        groups = [
+            [*without_queue(store), *of_server(each.home, client), *of_commands(each.home)]
+            for each, store, client in zip(stores, opened, clients, strict=True)
+        ]
+        over = report(where, stores, groups, n)
+        for each in stores:
+            with connected(each.url) as driver:
+                Filling(driver, where, each.count).queue()
+        return report(where, stores, [[*with_queue(store)] for store in opened], n) or over
 
 
-def measure(url: str, home: Path, where: str, count: int, n: int) -> Times:
-    """Fill an empty store, and measure every question to it."""
+def filled(url: str, home: Path, where: str, count: int) -> Filled:
+    """Fill an empty store as it is some hours after its last Run."""
+    home.mkdir(parents=True)
     (home / "config.toml").write_text(f'database_url = "{url}"\n')
     with closing(Store(url)) as store:
         first_run(store)
-    with connected(url) as driver:
-        Filling(driver, where, count).fill()
-    times: Times = {}
-    with closing(Store(url)) as store, serving_home(home) as client:
-        for questions in (without_queue(store), of_server(home, client), of_commands(home)):
-            times |= {each.what: (timed(each, n), each.bound) for each in questions}
         with connected(url) as driver:
-            Filling(driver, where, count).queue()
-        times |= {each.what: (timed(each, n), each.bound) for each in with_queue(store)}
-    return times
+            Filling(driver, where, count).fill()
+        notifying.tell_silence(store)
+    with connected(url):
+        pass  # what was noted since is counted too
+    return Filled(url, home, count)
 
 
-def timed(question: Question, n: int) -> float:
-    """The median of the milliseconds of a question; what takes long is asked less often."""
-    question.ask()  # fills the caches
-    measured: list[float] = []
+def in_turn(questions: Sequence[Question], n: int) -> tuple[list[float], float]:
+    """The medians of the milliseconds of a question to each store, and how the last one stands.
+
+    That is the median of the ratios to the first: the speed of a machine drifts.
+    """
+    measured: list[list[float]] = []
     began = time.perf_counter()
-    while len(measured) < n and (len(measured) < 3 or time.perf_counter() - began < 10):
-        gc.collect()
-        start = time.perf_counter()
-        question.ask()
-        measured.append((time.perf_counter() - start) * 1000)
-    return median(measured)
+    while len(measured) <= n and (len(measured) < 4 or time.perf_counter() - began < 30):
+        measured.append([timed(each) for each in questions])
+    # The first time fills the caches.
+    ratio = median(max(each[-1], LEAST) / max(each[0], LEAST) for each in measured[1:])
+    return [median(each) for each in zip(*measured[1:], strict=True)], ratio
+
+
+def timed(question: Question) -> float:
+    """The milliseconds of a question."""
+    gc.collect()
+    start = time.perf_counter()
+    question.ask()
+    return (time.perf_counter() - start) * 1000
 
 
 @contextmanager
@@ -348,20 +376,20 @@ def connected(url: str) -> Iterator[Any]:
         server.execute("VACUUM ANALYZE")  # as its autovacuum does
 
 
-def report(where: str, sizes: Sequence[int], measured: Sequence[Times]) -> bool:
+def report(
+    where: str, stores: Sequence[Filled], groups: Sequence[Sequence[Question]], n: int
+) -> bool:
     """Print a table of all sizes; whether any question is over its bound."""
-    print(
-        f"\n{where}, in milliseconds" + " " * 20 + "".join(f"{size:>12,}" for size in sizes), end=""
-    )
-    print(f"{'ratio':>10}{'bound':>8}")
+    sizes = "".join(f"{each.count:>12,}" for each in stores)
+    print(f"\n{f'{where}, in milliseconds':<40}{sizes}{'ratio':>10}{'bound':>8}")
     over = False
-    for what, (first, bound) in measured[0].items():
-        times = [each[what][0] for each in measured]
-        ratio = max(times[-1], LEAST) / max(first, LEAST)
+    for questions in zip(*groups, strict=True):
+        times, ratio = in_turn(questions, n)
+        what, bound = questions[0].what, questions[0].bound
         over |= ratio > bound
         line = "".join(f"{each:>12.1f}" for each in times)
-        print(f"{what:<44}{line}{ratio:>10.2f}{bound:>8.1f}{'  over' if ratio > bound else ''}")
-    sys.stdout.flush()
+        print(f"{what:<40}{line}{ratio:>10.2f}{bound:>8.1f}{'  over' if ratio > bound else ''}")
+        sys.stdout.flush()
     return over
 
 
@@ -373,23 +401,18 @@ def main() -> None:
     options = parser.parse_args()
     sizes, over = (SMALL if options.small else options.datasets), False
     with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
-        homes = [Path(folder) / f"{size} datasets" for size in sizes]
-        measured = []
-        for home, size in zip(homes, sizes, strict=True):
-            home.mkdir()
-            url = f"sqlite:///{home / STORE}"
-            measured.append(measure(url, home, SQLITE, size, options.n))
-            (home / STORE).unlink()
-        over |= report(SQLITE, sizes, measured)
-        if has_server():
-            with running_server() as server:
-                for_server = [
-                    measure(server.url(server.create()), home, POSTGRES, size, options.n)
-                    for home, size in zip(homes, sizes, strict=True)
-                ]
-            over |= report(POSTGRES, sizes, for_server)
-        else:
-            print(f"{POSTGRES}: {LEFT_OUT}")
+        homes = [(Path(folder) / SQLITE / str(size), size) for size in sizes]
+        stores = [filled(f"sqlite:///{home / STORE}", home, SQLITE, size) for home, size in homes]
+        over |= measure(stores, SQLITE, options.n)
+    if not has_server():
+        print(f"{POSTGRES}: {LEFT_OUT}")
+        sys.exit(over)
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, running_server() as server:
+        stores = [
+            filled(server.url(server.create()), Path(folder) / str(size), POSTGRES, size)
+            for size in sizes
+        ]
+        over |= measure(stores, POSTGRES, options.n)
     sys.exit(over)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks import scale
 from benchmarks.databases import SQLITE
+from livedata.services import fires
 from livedata.services.audit import vitals
 from livedata.store.database.store import Store
 
@@ -62,7 +63,9 @@ def steps(folder: Path, counted: Steps, count: int) -> Mapping[str, int]:
     with scale.connected(url) as driver:
         scale.Filling(driver, SQLITE, count).fill()
     with closing(Store(url)) as store:
-        taken = {each.what: counted.of(each.ask) for each in scale.without_queue(store)}
+        doctor = scale.Question("doctor", lambda: vitals.examine(store, fires.LATE))
+        questions = [*scale.without_queue(store), doctor]
+        taken = {each.what: counted.of(each.ask) for each in questions}
         with scale.connected(url) as driver:
             scale.Filling(driver, SQLITE, count).queue()
         return taken | {each.what: counted.of(each.ask) for each in scale.with_queue(store)}
