@@ -10,7 +10,7 @@ from msgspec import Struct
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store import site_turns
-from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert, listed
 from livedata.store.runs import LockedRun, fenced, locking_run
 
@@ -30,42 +30,32 @@ BESIDE = 4
 """So many isolated Runs are told at a time beside the others that may start."""
 WALKED = 500
 """So many of the Runs that wait longest are looked at for what may start."""
-_FREE = "NOT EXISTS (SELECT 1 FROM runs b WHERE b.status = 'running' AND b.turn = q.site)"
 _WAITING = "r.id, r.dataset_id, d.name, r.alone"
-_NEXT_THERE = f"""
-JOIN runs r ON r.id = ({site_turns.FIRST.format(site="q.site")})
-JOIN datasets d ON d.id = r.dataset_id
-"""
+_FIRST = site_turns.FIRST.format(site="q.site")
+# Materialized: else PostgreSQL reads all Runs to join them with an expression.
+_FIRSTS = "firsts JOIN runs r ON r.id = firsts.id JOIN datasets d ON d.id = r.dataset_id"
 # How many were looked at is told with each, and in a line of its own if none may start.
 _OLDEST = f"""
 WITH oldest AS (
     SELECT site, queued_at, CASE WHEN alone THEN 1 ELSE 0 END AS alone FROM runs
-    WHERE status = 'queued' ORDER BY queued_at, id LIMIT {WALKED}
+    WHERE status = 'queued' AND site NOT IN (
+        SELECT turn FROM runs WHERE status = 'running' AND turn IS NOT NULL) AND site NOT IN (:told)
+    ORDER BY queued_at, id LIMIT {WALKED}
 ), sites AS (
     SELECT site, alone, since, row_number() OVER (PARTITION BY alone ORDER BY since, site) AS place
-    FROM (SELECT site, min(alone) AS alone, min(queued_at) AS since FROM oldest q
-        WHERE {_FREE} GROUP BY site) AS those
+    FROM (SELECT site, min(alone) AS alone, min(queued_at) AS since FROM oldest GROUP BY site) AS o
+), firsts AS MATERIALIZED (
+    SELECT ({_FIRST}) AS id, since FROM sites q
+    WHERE place <= CASE WHEN alone = 1 THEN {BESIDE} ELSE :limit END
 )
-SELECT {_WAITING}, counted.walked FROM (SELECT count(*) AS walked FROM oldest) AS counted
-LEFT JOIN (
-    sites q {_NEXT_THERE}
-) ON q.place <= CASE WHEN q.alone = 1 THEN {BESIDE} ELSE :limit END
-ORDER BY q.since, q.site
+SELECT {_WAITING}, r.site, counted.walked FROM (SELECT count(*) AS walked FROM oldest) AS counted
+LEFT JOIN ({_FIRSTS}) ON 1 = 1 ORDER BY firsts.since, r.site
 """  # noqa: S608
-# Each step is one in the index of what waits, by its site, and the walk ends with enough of them.
-_ROUND = f"""
-WITH RECURSIVE round(site) AS (
-    SELECT min(site) FROM runs WHERE status = 'queued' AND site > :after
-    UNION ALL
-    SELECT (SELECT min(w.site) FROM runs w WHERE w.status = 'queued' AND w.site > round.site)
-    FROM round WHERE round.site IS NOT NULL
-), sites AS (SELECT site FROM round q WHERE site IS NOT NULL AND {_FREE} LIMIT :limit)
-SELECT {_WAITING} FROM sites q {_NEXT_THERE}
-"""  # noqa: S608
-_LAST_BEGUN = "SELECT turn FROM runs WHERE status = 'running' ORDER BY started_at DESC LIMIT 1"
-"""Where the round of the sites goes on: so each of them has its turn."""
 _BESIDE = f"""
-SELECT {_WAITING} FROM (SELECT site FROM runs WHERE id = :run) AS q {_NEXT_THERE}
+WITH firsts AS MATERIALIZED (
+    SELECT ({_FIRST}) AS id FROM (SELECT site FROM runs WHERE id = :run) AS q
+)
+SELECT {_WAITING} FROM {_FIRSTS}
 """  # noqa: S608
 _QUEUED = f"""
 SELECT {_WAITING} FROM runs r JOIN datasets d ON d.id = r.dataset_id
@@ -385,19 +375,21 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
 
     Isolated ones, which start in a process of their own, come beside the `limit`, a few at most.
     """
-    # One per site, because a second would only fail at the turn. Of a long queue the oldest tell
-    # nearly always enough. If most of them wait for few sites, those behind are found site by site:
-    # neither takes longer the more Runs wait.
-    told = reader.rows(_OLDEST, limit=limit)
-    rows = [row for row in told if row[0] is not None]
-    if told[0][-1] == WALKED and len(rows) < limit:
-        last = reader.value(_LAST_BEGUN) or ""
-        for after in (last, "") if last else ("",):
-            rows += reader.rows(_ROUND, after=after, limit=limit + BESIDE)
-    waits = {row[0]: _waiting(row) for row in rows}
-    together = [run for run in waits.values() if not run.isolated]
-    # Those that wait for a process of their own must not stand in the way of all others.
-    apart = [run for run in waits.values() if run.isolated]
+    # One per site, because a second would only fail at the turn. Those that wait for a process of
+    # their own must not stand in the way of all others.
+    together: list[WaitingRun] = []
+    apart: list[WaitingRun] = []
+    told, walked = [""], WALKED
+    # Once, nearly always: again only if very many of the oldest wait for few sites.
+    while walked == WALKED and len(together) < limit:
+        names, named = listed("site", told)
+        rows = reader.rows(_OLDEST.replace(":told", names), limit=limit, **named)
+        walked = rows[0][-1]
+        for *row, site, _ in rows:
+            if site is not None:
+                waits = _waiting(row)
+                told.append(site)
+                (apart if waits.isolated else together).append(waits)
     return [*apart[:BESIDE], *together[:limit]]
 
 
@@ -419,8 +411,8 @@ def queued(reader: Reader, run: RunId) -> WaitingRun | None:
     return None if row is None else _waiting(row)
 
 
-def _waiting(row: Row) -> WaitingRun:
-    run, dataset, name, alone = row[:4]
+def _waiting(row: Sequence[Any]) -> WaitingRun:
+    run, dataset, name, alone = row
     return WaitingRun(run, dataset, name, bool(alone))
 
 

@@ -136,9 +136,9 @@ def lock_free_queued(writer: Writer, those: Collection[RunId], limit: int) -> li
     Raises OtherVersion in the same case.
     """
     names, named = listed("run", those)
-    sql = (
-        f"{_LOCKED} WHERE id IN ({names}) AND status = 'queued' ORDER BY queued_at, id LIMIT :limit"
-    )
+    # An expression, or SQLite would read the index of all that is queued for it.
+    queued = f"WHERE id IN ({names}) AND coalesce(status, '') = 'queued'"
+    sql = f"{_LOCKED} {queued} ORDER BY queued_at, id LIMIT :limit"
     return [_locked(row) for row in writer.all_locked_if_free(sql, limit=limit, **named)]
 
 
