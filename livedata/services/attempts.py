@@ -239,9 +239,13 @@ def heartbeat(store: Store, attempt: Attempt, so_far: Progress | None = None) ->
     with store.writing() as writer:
         lease = leases.new_lease(writer.now())
         renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
-        runs.fenced(writer, attempt.run, attempt.fence, **renewed)
+        kept = runs.ask_fenced(writer, attempt.run, attempt.fence, **renewed)
         if so_far is not None:
-            shown_runs.note_progress(writer, attempt.id, so_far)
+            shown_runs.note_progress(writer, attempt.id, attempt.fence, so_far)
+    # Looked at afterwards, so that a server is waited for once less: without it nothing is written.
+    if not kept():
+        with store.writing() as writer:
+            runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:

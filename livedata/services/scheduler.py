@@ -117,9 +117,10 @@ def _take_claimed(
 ) -> None:
     """Queue the Runs of datasets that this transaction has locked."""
     ids_of = [each.id for each in claimed]
-    sources = recipes.newest(writer, ids_of)
-    opened = queue.open_runs(writer, ids_of)
-    balances = accounts.balances(writer, {each.owner for each in claimed})
+    asked_sources = recipes.ask_newest(writer, ids_of)
+    asked_open = queue.ask_open_runs(writer, ids_of)
+    asked_balances = accounts.ask_balances(writer, {each.owner for each in claimed})
+    sources, opened, balances = asked_sources(), asked_open(), asked_balances()
     planned: dict[DatasetId, Micros] = {}
     added: list[NewRun] = []
     skips: list[tuple[Scheduled, Micros, str]] = []

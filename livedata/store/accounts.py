@@ -51,11 +51,14 @@ def balance(reader: Reader, owner: OwnerName) -> int | None:
     return left
 
 
-def balances(reader: Reader, owners: Collection[OwnerName]) -> dict[OwnerName, int]:
-    """Owner -> their credits, of those that the store has met."""
+def ask_balances(
+    reader: Reader, owners: Collection[OwnerName]
+) -> Callable[[], dict[OwnerName, int]]:
+    """Owner -> their credits, of those that the store has met; asked with the next question."""
     names, named = listed("owner", owners)
     sql = f"SELECT name, balance FROM owners WHERE name IN ({names})"  # noqa: S608  (our names)
-    return dict(reader.rows(sql, **named))
+    answer = reader.ask(sql, **named)
+    return lambda: dict(answer())
 
 
 def lock_owner(writer: Writer, owner: OwnerName) -> int:

@@ -340,15 +340,20 @@ def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     return None if row is None else _open(row)
 
 
-def open_runs(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, OpenRun]:
-    """Dataset -> its Run that is queued or running, of those that have one."""
+def ask_open_runs(
+    reader: Reader, those: Collection[DatasetId]
+) -> Callable[[], dict[DatasetId, OpenRun]]:
+    """Dataset -> its Run that is queued or running, of those that have one.
+
+    Asked together with the next question.
+    """
     names, named = listed("dataset", those)
-    rows = reader.rows(
+    answer = reader.ask(
         f"SELECT dataset_id, {_OPEN} FROM runs "  # noqa: S608  (our names)
         f"WHERE dataset_id IN ({names}) AND status IN ('queued', 'running')",
         **named,
     )
-    return {dataset: _open(row) for dataset, *row in rows}
+    return lambda: {dataset: _open(row) for dataset, *row in answer()}
 
 
 def open_by_id(reader: Reader, run: RunId) -> OpenRun | None:

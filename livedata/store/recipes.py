@@ -64,15 +64,20 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     return row[0], SOURCE.load(row[1])
 
 
-def newest(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, tuple[int, str]]:
-    """Dataset -> the version and the JSON, as it is kept, of its newest recipe."""
+def ask_newest(
+    reader: Reader, those: Collection[DatasetId]
+) -> Callable[[], dict[DatasetId, tuple[int, str]]]:
+    """Dataset -> the version and the JSON, as it is kept, of its newest recipe.
+
+    Asked together with the next question.
+    """
     names, named = listed("dataset", those)
-    rows = reader.rows(
+    answer = reader.ask(
         "SELECT d.id, r.version, r.source FROM datasets d JOIN recipes r "  # noqa: S608
         f"ON r.dataset_id = d.id AND r.version = d.recipe_version WHERE d.id IN ({names})",
         **named,
     )
-    return {dataset: (version, text) for dataset, version, text in rows}
+    return lambda: {dataset: (version, text) for dataset, version, text in answer()}
 
 
 def check_newest(reader: Reader, dataset: DatasetId, expected: int | None) -> None:

@@ -16,6 +16,7 @@ from livedata.model.ids import (
     ObservationId,
     OwnerName,
     RevisionId,
+    RowId,
     RunId,
     after,
     new_id,
@@ -25,7 +26,7 @@ from livedata.rules.changes.compare import Cells, CurrentRow, Proposal, RowChang
 from livedata.store.accounts import no_owner
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import FACTS, dump, dump_positions, unpacked
-from livedata.store.database.statements import assign, insert
+from livedata.store.database.statements import assign, insert, listed
 from livedata.store.datasets import DatasetRef, move_on, take_sequence
 from livedata.store.evidence import Texts, encode, observe
 from livedata.store.rows import LAST_ACCEPTED
@@ -50,8 +51,8 @@ def _update(*columns: str) -> str:
     return f"UPDATE rows SET {assign(columns, columns)} WHERE id = :id"  # noqa: S608  (our names)
 
 
-_SEE_AGAIN = _update("status", *_SEEN)
-_STAND = "UPDATE rows SET status = 'unchanged' WHERE id = :id AND status <> 'unchanged'"
+_TOGETHER = 512
+"""So many rows are set to the same values in one statement."""
 _EDIT = _update(*_CELLS, "revision_id", "updated_at")
 # A row that is gone was not seen: when, where and by which Run it was seen last stays.
 _WRITE_ROWS = {
@@ -136,7 +137,8 @@ def apply(
     """
     changes = proposal.changes
     _see_again(writer, context, changes.unchanged)
-    writer.many(_STAND, ({"id": row.id} for row in changes.standing))
+    standing, unchanged = [row.id for row in changes.standing], {"status": "unchanged"}
+    _set(writer, standing, unchanged, only="AND status <> 'unchanged'")
     # A Run that changes nothing adds nothing: no observation, no sequence, no revision.
     if not changes.revisions:
         return
@@ -262,10 +264,24 @@ def _evidence(
 def _see_again(
     writer: Writer, context: WriteContext, unchanged: Sequence[tuple[CurrentRow, SeenRecord]]
 ) -> None:
-    sightings = (
-        {"id": row.id, "status": "unchanged", **_sighting(context, seen)} for row, seen in unchanged
-    )
-    writer.many(_SEE_AGAIN, sightings)
+    by_page: dict[int, tuple[SeenRecord, list[RowId]]] = {}
+    for row, seen in unchanged:
+        by_page.setdefault(seen.page.number, (seen, []))[1].append(row.id)
+    for seen, rows in by_page.values():
+        _set(writer, rows, {"status": "unchanged", **_sighting(context, seen)})
+
+
+def _set(
+    writer: Writer, rows: Sequence[RowId], values: Mapping[str, object], only: str = ""
+) -> None:
+    """Set the same values in several rows."""
+    for start in range(0, len(rows), _TOGETHER):
+        some = [*rows[start : start + _TOGETHER]]
+        # Filled up to a power of two, so that a server meets few texts, and keeps them prepared.
+        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
+        names, named = listed("row", some)
+        sql = f"UPDATE rows SET {assign(values, values)} WHERE id IN ({names}) {only}"  # noqa: S608
+        writer.execute(sql, **named, **values)
 
 
 def _sighting(context: WriteContext, seen: SeenRecord) -> dict[str, Any]:

@@ -277,23 +277,27 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
 
     Raises OtherVersion if the store was migrated meanwhile.
     """
+    if not ask_fenced(writer, run, fence, **values)():
+        if writer.value(_STORE_VERSION) != VERSION:
+            raise OtherVersion
+        raise LostLease
+
+
+def ask_fenced(writer: Writer, run: RunId, fence: int, **values: object) -> Callable[[], bool]:
+    """The same together with the next question: whether it was written."""
     # A process that was frozen may wake up after its lease, when another attempt runs. The fence
     # grows with every start and never shrinks, so no later start can have this number; the status
     # is asked too, because a Run that has ended keeps its last fence.
-    changed = writer.written(
+    answer = writer.ask(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND fence = :fence AND status = 'running' "
-        f"AND ({_STORE_VERSION}) = :version",
+        f"AND ({_STORE_VERSION}) = :version RETURNING id",
         run=run,
         fence=fence,
         version=VERSION,
         **values,
     )
-    if changed == 1:
-        return
-    if writer.value(_STORE_VERSION) != VERSION:
-        raise OtherVersion
-    raise LostLease
+    return lambda: bool(answer())
 
 
 def end_queued(writer: Writer, run: RunId, **values: object) -> bool:

@@ -140,11 +140,14 @@ class Progress(Struct, frozen=True):
     items: int
 
 
-def note_progress(writer: Writer, attempt: AttemptId, progress: Progress) -> None:
-    """Note how far an attempt has come; the caller has made sure that it still holds its Run."""
+def note_progress(writer: Writer, attempt: AttemptId, fence: int, progress: Progress) -> None:
+    """Note how far an attempt has come, if it still holds its Run."""
     writer.execute(
-        "UPDATE attempts SET pages_read = :pages, items_read = :items WHERE id = :attempt",
+        "UPDATE attempts SET pages_read = :pages, items_read = :items WHERE id = :attempt AND "
+        "EXISTS (SELECT 1 FROM runs WHERE id = attempts.run_id AND fence = :fence "
+        "AND status = 'running')",
         attempt=attempt,
+        fence=fence,
         pages=progress.pages,
         items=progress.items,
     )
