@@ -28,6 +28,7 @@ from livedata.store.database.migrate import config
 from livedata.store.database.postgres import server as backend
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.server import Postgres
+from livedata.store.database.postgres.transaction import FULL
 from livedata.store.database.store import Database, Store
 from livedata.store.database.table import VERSION
 from tests.cli.shell import Shell
@@ -35,6 +36,7 @@ from tests.crawling import shop_source
 from tests.databases import Server, free_port, running_server
 from tests.made import make_dataset, meet_owner, take
 from tests.patience import LONG
+from tests.relay import Relay
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.site import Site
 
@@ -373,6 +375,22 @@ def test_an_act_that_goes_on_after_a_failed_statement_is_no_success(made: str) -
             act(writer)
         with store.reading() as reader:
             assert reader.value("SELECT balance FROM owners") == 7
+
+
+def test_what_waits_for_a_question_is_sent_before_it_is_much(made: str) -> None:
+    add = "INSERT INTO owners (name, balance, created_at) VALUES (:name, 1, 1)"
+    with Relay(made) as relay, closing(Store(relay.url)) as store:
+        store.ensure()
+        relay.forget()
+        with store.writing() as writer:
+            for number in range(FULL):
+                writer.execute(add, name=f"owner {number}")
+            writer.many(add, [{"name": f"more {number}"} for number in range(FULL)])
+            assert relay.statements >= 2 * FULL
+            writer.execute(add, name="last")
+            assert relay.waits <= 3
+        with store.reading() as reader:
+            assert reader.value("SELECT count(*) FROM owners") == 2 * FULL + 1
 
 
 def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(

@@ -39,6 +39,8 @@ CLOCK = "(extract(epoch FROM clock_timestamp()) * 1e6)::bigint"
 """The present moment of the server, as SQL."""
 # now() of PostgreSQL is when the transaction began, and it may have waited for a lock.
 _NOW = f"SELECT {CLOCK}"
+FULL = 1000
+"""So many statements wait at most for a question: an archive has millions."""
 _LONG = 0.1
 """After so many seconds an answer has waited for somebody's lock, and its clock is old."""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -114,6 +116,7 @@ class ServerLine:
     def __init__(self, driver: Connection[Row]) -> None:
         self.renew: Callable[[], Connection[Row]] | None = None
         self._unsent: list[_Said] = []
+        self._waiting = 0
         self._use(driver)
 
     def _use(self, driver: Connection[Row]) -> None:
@@ -129,6 +132,9 @@ class ServerLine:
     def say(self, sql: str, values: Any = None, *, prepare: bool | None = None) -> None:
         """Say something before the next question."""
         self._unsent.append(_Said(sql, values, prepare))
+        self._waiting += len(values) if isinstance(values, Sequence) else 1
+        if self._waiting >= FULL:
+            self.send()
 
     def later(self, sql: str, values: Any = None) -> _Answer:
         """Ask something together with the next question."""
@@ -138,12 +144,12 @@ class ServerLine:
 
     def ask(self, sql: str, values: Any = None, *, prepare: bool | None = None) -> Cursor[Row]:
         """Ask something now."""
-        self.say(sql, values, prepare=prepare)
+        self._unsent.append(_Said(sql, values, prepare))
         return self.send()
 
     def send(self) -> Cursor[Row]:
         """Say all that waits; the cursor with the answer to the last of it."""
-        said, self._unsent = self._unsent, []
+        said, self._unsent, self._waiting = self._unsent, [], 0
         try:
             if said:
                 self._say_all(said)
@@ -179,7 +185,7 @@ class ServerLine:
 
     def end(self, *, reading: bool) -> None:
         """End the transaction, if it still goes on, without what it wrote."""
-        self._unsent.clear()
+        self._unsent, self._waiting = [], 0
         if self._failed:
             self._leave()
             self._failed = False
