@@ -226,11 +226,11 @@ def test_an_import_that_is_killed_leaves_nothing(
 
 
 LEFT_BEHIND = {
-    "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head"},
+    "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head", "heard_at"},
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
         *("problem", "idempotency_hash", "imported_at", "fresh", "rowid", "cancel_asked_at"),
-        "only_hosts",
+        *("only_hosts", "followed"),
     },
 }
 """What is of the store that a dataset is in, or says what no accepted Run has."""

@@ -20,7 +20,7 @@ from livedata.services import fires
 from livedata.services.audit import vitals
 from livedata.store.database.store import Store
 
-FEW, MANY = 100, 1_000
+FEW, MANY = 600, 3_000
 EVERY = 10
 """SQLite tells of so many steps at once."""
 SLACK = 1_000
