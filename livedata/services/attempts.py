@@ -6,8 +6,8 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,6 +51,7 @@ from livedata.store import (
     shown_runs,
     site_turns,
 )
+from livedata.store import attempts as attempt_store
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -117,8 +118,7 @@ def claim(store: Store, room: int) -> Claim:
 
 
 def _claim(writer: Writer, room: int) -> Claim:
-    # More than there is room for: other workers that look now have locked the first ones. None of
-    # them is waited for.
+    # More than there is room for: other workers that look now have locked the first ones.
     waits = {run.id: as_queued(run) for run in queue.waiting(writer, room + OTHERS)}
     apart = [run for run in waits.values() if run.isolated]
     told = [run.run for run in waits.values() if not run.isolated]
@@ -129,8 +129,10 @@ def _claim(writer: Writer, room: int) -> Claim:
     those = [(run, free[run.dataset]) for run in locked if run.dataset in free]
     begun: list[tuple[Queued, Attempt]] = []
     if those:
-        asked = _ask(writer, [run.id for run, _ in those])
-        begun = [(waits[attempt.run], attempt) for attempt in _start_each(writer, those, asked)]
+        keys = [run.id for run, _ in those]
+        plans, others = recipes.ask_plans(writer, keys), site_turns.ask_others(writer, keys)
+        started = _start_each(writer, those, plans(), others())
+        begun = [(waits[attempt.run], attempt) for attempt in started]
     passed_over = len(those) < min(room, len(told))
     return Claim(begun, apart, more=passed_over or len(apart) >= queue.BESIDE)
 
@@ -155,13 +157,13 @@ def _begin(store: Store, run: RunId) -> Attempt | None:
         with store.writing() as writer:
             locking = runs.locking_run(writer, run)
             dataset = datasets.locking_dataset_of(writer, run)
-            asked = _ask(writer, [run])
+            plans, others = recipes.ask_plans(writer, [run]), site_turns.ask_others(writer, [run])
             locked = locking()
             if locked.status not in {"queued", "running"}:
                 return None
             if locked.status == "running":
                 raise NotYet
-            attempts = _start_each(writer, [(locked, dataset())], asked)
+            attempts = _start_each(writer, [(locked, dataset())], plans(), others())
             return attempts[0] if attempts else None
     except NotFound:
         return None
@@ -170,35 +172,26 @@ def _begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
-class _Asked(NamedTuple):
-    """What Runs begin with, and who waits beside them, as far as it was asked."""
-
-    plans: Callable[[], Mapping[RunId, RunPlan]]
-    others: Callable[[], Sequence[Others]]
-
-
-def _ask(writer: Writer, those: Collection[RunId]) -> _Asked:
-    """Ask what the start of these Runs needs, together with the next question."""
-    return _Asked(recipes.ask_plans(writer, those), site_turns.ask_others(writer, those))
-
-
 def _start_each(
-    writer: Writer, those: Sequence[tuple[LockedRun, LockedDataset]], asked: _Asked
+    writer: Writer,
+    those: Sequence[tuple[LockedRun, LockedDataset]],
+    plans: Mapping[RunId, RunPlan],
+    others: Sequence[Others],
 ) -> list[Attempt]:
     """The attempts at Runs that are locked and queued, but at those that are held at once."""
-    now, started, plans = writer.now(), [run for run, _ in those], asked.plans()
+    now, started = writer.now(), [run for run, _ in those]
     # From here on every write names the fence: a process that was slow or suspended finds a newer
     # one, and writes nothing.
     queue.start_each(writer, started, leases.new_lease(now), now)
-    site_turns.begin_each(writer, asked.others(), now)
-    attempt_of = runs.add_attempts(writer, started, now)
+    site_turns.begin_each(writer, others, now)
+    attempt_of = attempt_store.add_each(writer, started, now)
     attempts = []
     held: dict[RunId, RunOutcome] = {}
     for run, dataset in those:
         plan = plans[run.id]
         if (recipe := plan.recipe(dataset.ref.fields)) is None:
             # Only after the start, so that the Run ends as an attempt that its trace can show.
-            runs.end_attempt(writer, attempt_of[run.id], now, dump_compressed([]))
+            attempt_store.end(writer, attempt_of[run.id], now, dump_compressed([]))
             end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
             held[run.id] = end_fenced(writer, run.id, run.fence + 1, end)
             continue
@@ -312,7 +305,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         accepting.ended = Micros(max(ids.now(), accepting.started))
         accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
-        runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
+        attempt_store.end(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
         return closed

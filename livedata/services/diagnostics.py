@@ -19,9 +19,9 @@ from livedata.model.run import KEPT_FOR, RunTrace, TraceStep
 from livedata.rules.diagnosis.steps import latest, milliseconds, totals, trace_step
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView, viewing
+from livedata.store.attempts import RecordedAttempt
 from livedata.store.database.store import Database
 from livedata.store.research import artifacts
-from livedata.store.runs import RecordedAttempt
 
 LONGEST_NAME = 200
 

@@ -9,7 +9,16 @@ from contextlib import contextmanager
 
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
-from livedata.store import datasets, held, looks, outbox, rows, runs, schedules, shown_runs
+from livedata.store import (
+    attempts,
+    held,
+    looks,
+    outbox,
+    rows,
+    runs,
+    schedules,
+    shown_runs,
+)
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Expiring
 from livedata.store.database.store import Database, Store
@@ -21,7 +30,7 @@ STEP = 200
 """Of how many datasets one question asks what may go."""
 
 _BY_AGE: Sequence[tuple[str, Expiring, int]] = (
-    ("steps", runs.OLD_STEPS, KEPT_FOR),
+    ("steps", attempts.OLD_STEPS, KEPT_FOR),
     # These say themselves until when they are kept.
     ("failedPages", held.OLD_PAGES, 0),
     ("heldOutputs", held.OLD_OUTPUTS, 0),
@@ -107,7 +116,7 @@ def _old_facts(db: Database, now: Micros) -> Iterator[list[RunId]]:
     after, more = DatasetId(b""), True
     while more:
         with db.reading() as reader:
-            end = datasets.further(reader, after, STEP)
+            end = runs.further(reader, after, STEP)
             # What cannot be read may name any of its Runs: they stay, and no other dataset's.
             old = [
                 run

@@ -22,7 +22,7 @@ from livedata.model.run import RowDeltas, Run
 from livedata.services.kinds import choice as kinds
 from livedata.services.leases import is_live
 from livedata.services.run_view import RunView
-from livedata.store import accounts, queue, runs, shown_runs, site_turns
+from livedata.store import accounts, queue, runs, shown_runs
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
 from livedata.store.queue import OpenRun
@@ -78,7 +78,7 @@ def run_progress(reader: Reader, run: RunId) -> RunProgress | None:
         shown_runs.progress_so_far(reader, run) if waits.status == "running" else None,
         None if code is None else _told(code, queue.site(reader, run), waits.attempt),
         waits.cancelling,
-        queue.waiting_longer(reader, run) if waits.status == "queued" else 0,
+        shown_runs.waiting_longer(reader, run) if waits.status == "queued" else 0,
     )
 
 
@@ -92,7 +92,8 @@ def _waits_for(reader: Reader, run: OpenRun) -> WaitCode | None:
     site = queue.site(reader, run.id)
     if queue.is_busy(reader, site):
         return "turn"
-    if site_turns.first(reader, site) != run.id:
+    waits = queue.next_beside(reader, run.id)
+    if waits is not None and waits.id != run.id:
         return "place"
     return "retry" if run.attempt else "worker"
 

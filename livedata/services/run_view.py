@@ -14,11 +14,11 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import RecordedRun, RunFacts
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Problem
-from livedata.store import datasets, held, recipes, rows, runs, shown_runs
+from livedata.store import attempts, datasets, held, recipes, rows, shown_runs
+from livedata.store.attempts import RecordedAttempt
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
-from livedata.store.runs import RecordedAttempt
 
 if TYPE_CHECKING:
     from livedata.model.diagnosis.recorded_research import RecordedResearch
@@ -83,7 +83,7 @@ class RunView:
     @cached_property
     def attempts(self) -> Sequence[RecordedAttempt]:
         """Its attempts, in order."""
-        return runs.attempts(self.reader, self.id)
+        return attempts.of_run(self.reader, self.id)
 
     @cached_property
     def page(self) -> FailedPage | None:

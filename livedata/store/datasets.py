@@ -110,8 +110,7 @@ def locking_dataset_of(writer: Writer, run: RunId) -> Callable[[], LockedDataset
 
 def lock_free_dataset(writer: Writer, dataset: DatasetId) -> LockedDataset | None:
     """The same without waiting; None if another writer has it, or it is gone."""
-    row = writer.locked_if_free(_NAMED, dataset=dataset, owner=None)
-    return None if row is None else _locked(row)
+    return lock_each_free(writer, [dataset]).get(dataset)
 
 
 def lock_each_free(writer: Writer, those: Collection[DatasetId]) -> dict[DatasetId, LockedDataset]:
@@ -235,16 +234,6 @@ def names_after(
     return [(row[0], row[1]) for row in rows]
 
 
-def read_by_schedule(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str, bool]]:
-    """(id, name, whether its schedule queues Runs) of everything the owner has, by name."""
-    rows = reader.rows(
-        "SELECT id, name, schedule IS NOT NULL AND status = 'active' FROM datasets "
-        "WHERE owner = :owner ORDER BY name",
-        owner=owner,
-    )
-    return [(dataset, name, bool(is_read)) for dataset, name, is_read in rows]
-
-
 def updated_since(
     reader: Reader, owner: OwnerName, moment: Micros, limit: int | None = None
 ) -> list[DatasetId]:
@@ -265,16 +254,6 @@ def count(reader: Reader, owner: OwnerName) -> int:
     """How many an owner has."""
     number: int = reader.value("SELECT count(*) FROM datasets WHERE owner = :owner", owner=owner)
     return number
-
-
-def further(reader: Reader, after: DatasetId, count: int) -> DatasetId | None:
-    """The dataset, of all owners, that stands so many behind one by its id; None if none does."""
-    dataset: DatasetId | None = reader.value(
-        "SELECT id FROM datasets WHERE id > :after ORDER BY id LIMIT 1 OFFSET :passed",
-        after=after,
-        passed=count - 1,
-    )
-    return dataset
 
 
 def add(

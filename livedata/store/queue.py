@@ -301,16 +301,6 @@ def site(reader: Reader, run: RunId) -> str:
     return own
 
 
-def waiting_longer(reader: Reader, run: RunId) -> int:
-    """How many Runs of the site of a Run that is queued were queued before it, and still are."""
-    number: int = reader.value(
-        "SELECT count(*) FROM runs r JOIN runs w ON w.site = r.site "
-        "AND (w.queued_at, w.id) < (r.queued_at, r.id) WHERE r.id = :run AND w.status = 'queued'",
-        run=run,
-    )
-    return number
-
-
 def is_busy(reader: Reader, site: str) -> bool:
     """Whether a Run in progress has the turn of a site."""
     has = "SELECT 1 FROM runs WHERE status = 'running' AND turn = :site"
@@ -419,11 +409,6 @@ def queued(reader: Reader, run: RunId) -> WaitingRun | None:
 def _waiting(row: Sequence[Any]) -> WaitingRun:
     run, dataset, name, alone = row
     return WaitingRun(run, dataset, name, bool(alone))
-
-
-def _first(reader: Reader, site: str) -> WaitingRun | None:
-    run = site_turns.first(reader, site)
-    return None if run is None else queued(reader, run)
 
 
 def _open(row: Sequence[Any]) -> OpenRun:

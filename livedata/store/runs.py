@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from msgspec import Struct
 
 from livedata.model.dataset import DatasetStatus, RunStatus
-from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import (
-    AttemptId,
     DatasetId,
     Micros,
     OwnerName,
@@ -19,13 +18,12 @@ from livedata.model.ids import (
     format_optional_timestamp,
     format_timestamp,
     format_uuid,
-    new_id,
     raw_id,
 )
 from livedata.model.run import Run
 from livedata.store.database.backend import SYMPTOMS, OtherVersion, Reader, Row, Writer
-from livedata.store.database.codec import CHECKS, FACTS, STEPS, STOP, unpacked
-from livedata.store.database.statements import Expiring, assign, insert, listed
+from livedata.store.database.codec import CHECKS, FACTS, STOP, unpacked
+from livedata.store.database.statements import assign, listed
 from livedata.store.database.table import VERSION
 
 RUN = """
@@ -55,18 +53,6 @@ _COMPLETED = """
 completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
     THEN coalesce(started_at, queued_at) ELSE :completed_at END
 """
-# An attempt that was given back did not count, so its number comes again, and is unique.
-_ADD_ATTEMPT = f"""
-{insert("attempts", "id", "run_id", "number", "started_at")}
-ON CONFLICT (run_id, number) DO UPDATE SET id = excluded.id, started_at = excluded.started_at,
-    ended_at = NULL, steps = NULL, pages_read = NULL, items_read = NULL
-"""
-# The partial index has only attempts with steps: what was dropped once is never walked again.
-OLD_STEPS = Expiring(
-    *("attempts", "id", "started_at < :moment AND steps IS NOT NULL"),
-    "UPDATE attempts SET steps = NULL",
-)
-"""The steps of attempts that started before a moment."""
 
 
 class LockedRun(Struct, frozen=True):
@@ -95,16 +81,6 @@ class LockedRun(Struct, frozen=True):
     def only_hosts(self) -> frozenset[str] | None:
         """All hosts that it may read; None if it names none."""
         return None if self.hosts is None else frozenset(self.hosts.split(","))
-
-
-class RecordedAttempt(Struct, frozen=True):
-    """One attempt at a Run; `steps` is None if they were not recorded, or are kept no more."""
-
-    id: str
-    raw: AttemptId
-    started: Micros
-    ended: Micros | None
-    steps: list[StepFact] | None
 
 
 def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> LockedRun:
@@ -312,44 +288,6 @@ def end_queued(writer: Writer, run: RunId, **values: object) -> bool:
     return ended == 1
 
 
-def attempts(reader: Reader, run: RunId) -> list[RecordedAttempt]:
-    """The attempts at a Run, in order."""
-    rows = reader.rows(
-        "SELECT id, started_at, ended_at, steps FROM attempts WHERE run_id = :run ORDER BY number",
-        run=run,
-    )
-    return [
-        RecordedAttempt(
-            format_uuid(key), key, started, ended, STEPS.load(unpacked(steps)) if steps else None
-        )
-        for key, started, ended, steps in rows
-    ]
-
-
-def add_attempts(writer: Writer, those: Sequence[LockedRun], now: Micros) -> dict[RunId, AttemptId]:
-    """Add the next attempt at each of these Runs; their ids."""
-    added = {run.id: AttemptId(new_id()) for run in those}
-    writer.many(
-        _ADD_ATTEMPT,
-        [
-            {"id": added[run.id], "run_id": run.id, "number": run.attempt + 1, "started_at": now}
-            for run in those
-        ],
-    )
-    return added
-
-
-def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> None:
-    """Close an attempt with its steps."""
-    writer.execute(
-        "UPDATE attempts SET steps = :steps, "
-        "ended_at = CASE WHEN :now < started_at THEN started_at ELSE :now END WHERE id = :attempt",
-        attempt=attempt,
-        now=now,
-        steps=steps,
-    )
-
-
 def compared_with(reader: Reader, now: Micros) -> tuple[set[RunId], set[DatasetId]]:
     """The accepted Runs that were the last when a Run ended of which a page or output is kept.
 
@@ -371,6 +309,16 @@ def compared_with(reader: Reader, now: Micros) -> tuple[set[RunId], set[DatasetI
         except SYMPTOMS:
             unread.add(dataset)  # `livedata check` names the Run
     return compared, unread
+
+
+def further(reader: Reader, after: DatasetId, count: int) -> DatasetId | None:
+    """The dataset, of all owners, that stands so many behind one by its id; None if none does."""
+    dataset: DatasetId | None = reader.value(
+        "SELECT id FROM datasets WHERE id > :after ORDER BY id LIMIT 1 OFFSET :passed",
+        after=after,
+        passed=count - 1,
+    )
+    return dataset
 
 
 def with_old_facts(

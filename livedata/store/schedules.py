@@ -104,6 +104,16 @@ def scheduled_each(reader: Reader, those: Collection[DatasetId]) -> list[Schedul
     return [Scheduled(*row) for row in reader.rows(f"{_SCHEDULED} WHERE id IN ({names})", **named)]
 
 
+def read_by_schedule(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str, bool]]:
+    """(id, name, whether its schedule queues Runs) of everything the owner has, by name."""
+    rows = reader.rows(
+        "SELECT id, name, schedule IS NOT NULL AND status = 'active' FROM datasets "
+        "WHERE owner = :owner ORDER BY name",
+        owner=owner,
+    )
+    return [(dataset, name, bool(is_read)) for dataset, name, is_read in rows]
+
+
 def to_look_at(reader: Reader, owner: OwnerName, now: Micros) -> list[Scheduled]:
     """The datasets of an owner that are due: active by their schedule, or without one."""
     # Not one question with OR: each of these is a step in an index. What is due is found by its

@@ -264,3 +264,13 @@ def earlier_runs(
         ends.append(RunEnd(*told, added - new + gone, left, seconds))
         rows -= added
     return ends
+
+
+def waiting_longer(reader: Reader, run: RunId) -> int:
+    """How many Runs of the site of a Run that is queued were queued before it, and still are."""
+    number: int = reader.value(
+        "SELECT count(*) FROM runs r JOIN runs w ON w.site = r.site "
+        "AND (w.queued_at, w.id) < (r.queued_at, r.id) WHERE r.id = :run AND w.status = 'queued'",
+        run=run,
+    )
+    return number

@@ -29,7 +29,6 @@ CASE WHEN EXISTS (SELECT 1 FROM site_turns t WHERE t.site = {site}) THEN (
 ) END
 """
 """The Run that is next at a site, as an expression."""
-_FIRST = f"SELECT {FIRST.format(site=':site')}"
 _OTHERS = """
 SELECT r.site, d.owner, (
     SELECT max(w.queued_at) FROM runs w JOIN datasets o ON o.id = w.dataset_id
@@ -41,12 +40,6 @@ _BEGIN = f"""
 {insert("site_turns", "site", "owner", "began_at")}
 ON CONFLICT (site, owner) DO UPDATE SET began_at = excluded.began_at
 """
-
-
-def first(reader: Reader, site: str) -> RunId | None:
-    """The Run that is next at a site, if one waits there."""
-    run: RunId | None = reader.value(_FIRST, site=site)
-    return run
 
 
 class Others(NamedTuple):

@@ -12,6 +12,7 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import KEPT_FOR, PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, leases, runs
 from livedata.services.attempts import Attempt
+from livedata.store import attempts as attempt_store
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED
@@ -160,7 +161,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            stored_runs.OLD_STEPS.forget(writer, ids.now() - KEPT_FOR, 1)
+            attempt_store.OLD_STEPS.forget(writer, ids.now() - KEPT_FOR, 1)
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None

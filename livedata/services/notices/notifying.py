@@ -141,14 +141,14 @@ def _hear(store: Store, owner: OwnerName, silent_for: int, enough: Callable[[], 
     while True:
         with store.reading() as reader:
             before = Micros(reader.now() - silent_for)
-            found = dict(notices.unheard(reader, owner, before, STEP))
-        if not found:
+            quiet = dict(notices.unheard(reader, owner, before, STEP))
+        if not quiet:
             return True
         with store.writing() as writer:
-            heard = notices.hear(writer, found)
+            heard = notices.hear(writer, quiet)
         if enough():
             return False
-        if len(found) < STEP or not heard:
+        if len(quiet) < STEP or not heard:
             return True
 
 

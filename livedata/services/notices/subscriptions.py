@@ -31,7 +31,7 @@ from livedata.rules.declaration.notices import MOST, ChangeFilter, channel_of, f
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
-from livedata.store import accounts, datasets, notices, outbox
+from livedata.store import accounts, datasets, notices, outbox, schedules
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import Notice, NoticeState, Subscription
@@ -256,7 +256,7 @@ def listed(
 def idle_dataset(db: Database, notice: Notice) -> str | None:
     """The first dataset of a notice if no schedule reads any of them; it tells nothing then."""
     with db.reading() as reader:
-        every = datasets.read_by_schedule(reader, notice.owner)
+        every = schedules.read_by_schedule(reader, notice.owner)
     told = [
         (name, is_read)
         for key, name, is_read in every
