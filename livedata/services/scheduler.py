@@ -238,9 +238,11 @@ def replan(store: Store, zone: str) -> None:
 
 def _misplanned(reader: Reader, now: Micros, zone: str) -> Iterator[Scheduled]:
     """The active datasets whose next fire may be wrong, or cannot be reckoned."""
-    for schedule in schedules.kinds(reader):
+    for schedule, unknown, last in schedules.kinds(reader, zone):
         latest = fires.latest(schedule, now, zone)
-        yield from schedules.misplanned(reader, schedule, zone, latest)
+        # Nearly always none is: of all schedules that is one question.
+        if unknown or latest is None or (last or 0) > latest:
+            yield from schedules.misplanned(reader, schedule, zone, latest)
 
 
 def take_fire(

@@ -14,8 +14,12 @@ from livedata.store.database.statements import Expiring, listed
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
 _ACTIVE = "status = 'active' AND schedule IS NOT NULL"
 _UNFIRED = "status <> 'paused' AND (status = 'draft' OR schedule IS NULL)"
-# One step in the index for each of them, whatever the number of datasets: neither database skips by
-# itself.
+_OF_KIND = (
+    "(SELECT 1 FROM datasets d WHERE d.status = 'active' AND d.schedule IS NOT NULL "
+    "AND d.schedule = k.schedule AND d.next_run_zone {} LIMIT 1)"
+)
+# Some steps in the index for each of them, whatever the number of datasets: neither database skips
+# by itself.
 _KINDS = f"""
 WITH RECURSIVE kinds(schedule) AS (
     SELECT min(schedule) FROM datasets WHERE {_ACTIVE}
@@ -23,7 +27,11 @@ WITH RECURSIVE kinds(schedule) AS (
     SELECT (SELECT min(d.schedule) FROM datasets d
             WHERE d.status = 'active' AND d.schedule IS NOT NULL AND d.schedule > kinds.schedule)
     FROM kinds WHERE kinds.schedule IS NOT NULL)
-SELECT schedule FROM kinds WHERE schedule IS NOT NULL
+SELECT k.schedule, coalesce({_OF_KIND.format("IS NULL")}, {_OF_KIND.format("< :zone")},
+    {_OF_KIND.format("> :zone")}, {_OF_KIND.format("= :zone AND d.next_run_at IS NULL")}, 0),
+    (SELECT max(d.next_run_at) FROM datasets d WHERE d.status = 'active'
+     AND d.schedule IS NOT NULL AND d.schedule = k.schedule AND d.next_run_zone = :zone)
+FROM kinds k WHERE k.schedule IS NOT NULL
 """  # noqa: S608  (our own words)
 # Every dataset with a skipped fire, by the same steps.
 _SKIPPED = """
@@ -141,9 +149,13 @@ def left_out(reader: Reader, owner: OwnerName, limit: int) -> tuple[list[str], i
     return sorted(name for (name,) in rows), count
 
 
-def kinds(reader: Reader) -> list[str]:
-    """Every schedule that an active dataset has, once."""
-    return [schedule for (schedule,) in reader.rows(_KINDS)]
+def kinds(reader: Reader, zone: str) -> list[tuple[str, bool, Micros | None]]:
+    """Every schedule that an active dataset has, once: what it is, and two things of its datasets.
+
+    Whether of any the next fire is not known in a time zone, and the last fire that is.
+    """
+    rows = reader.rows(_KINDS, zone=zone)
+    return [(schedule, bool(unknown), last) for schedule, unknown, last in rows]
 
 
 def misplanned(reader: Reader, schedule: str, zone: str, latest: Micros | None) -> list[Scheduled]:

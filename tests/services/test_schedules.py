@@ -307,7 +307,9 @@ def test_a_start_asks_for_what_was_planned_wrong_and_reads_no_other_dataset(
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
     with store.reading() as reader:
-        assert schedules.kinds(reader) == [HOURLY, "40 12 * * *", "x y z"]
+        kinds = schedules.kinds(reader, "UTC")
+        assert [schedule for schedule, _, _ in kinds] == [HOURLY, "40 12 * * *", "x y z"]
+        assert [unknown for _, unknown, _ in kinds][:2] == [True, False]
         wrong = schedules.misplanned(reader, HOURLY, "UTC", latest(HOURLY, Micros(NOON), "UTC"))
         assert {each.name for each in wrong} == {"lost", "far", "elsewhere", "nowhere"}
         assert latest("x y z", Micros(NOON), "UTC") is None
