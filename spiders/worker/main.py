@@ -41,8 +41,10 @@ log = logging.getLogger("livedata.crawl")
 POLL = 0.25
 SLOW_POLL = 10.0
 """The seconds between two looks at the queue by a worker that is called: a call may be lost."""
-SPREAD = 0.5
+SPREAD = 2.0
 """The seconds within which the workers look that a call has woken, if there are very many."""
+SPREAD_EACH = 0.01
+"""No more than that for each of them."""
 LEAST_SPREAD = 0.005
 SOON = 1.0
 """The seconds after which a worker looks again that was told of no more than a part, or failed."""
@@ -133,7 +135,8 @@ class RunQueue:
         if called and claimed:
             self._spread = self._spread / 4 if self._spread > LEAST_SPREAD else 0.0
         elif called:
-            self._spread = min(SPREAD, max(LEAST_SPREAD, self._spread * 2))
+            most = min(SPREAD, SPREAD_EACH * self._calls.listeners)
+            self._spread = min(most, max(LEAST_SPREAD, self._spread * 2))
 
     def _hear(self) -> None:
         """A call has come, or none will: look after a while, for all that come meanwhile."""

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from livedata.model import ids
+from livedata.model.ids import DatasetId, RunId
 from livedata.services import runs
+from livedata.services.attempts import Claim
+from livedata.services.runs import Queued
 from livedata.store.database.postgres.transaction import PostgresTransaction
 from livedata.store.database.store import Store
 from livedata.worker import crawlers
+from spiders.worker.main import RunQueue
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.patience import AT_ONCE, until
@@ -59,7 +65,7 @@ def listening(store: Store) -> int:
         return int(
             reader.value(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-                "AND query = 'SELECT current_schema()'"
+                "AND query LIKE 'SELECT numbackends %'"
             )
         )
 
@@ -182,3 +188,56 @@ def test_a_place_that_a_run_gives_up_while_it_waits_is_for_another(
         with called(tmp_path, allow):
             until(lambda: "succeeded" in statuses(crawling.store))
         assert statuses(crawling.store) == ["running", "running", "succeeded"]
+
+
+class Called:
+    """What calls one of so many workers, without a server."""
+
+    heard = True
+
+    def __init__(self, listeners: int) -> None:
+        self.listeners = listeners
+
+    async def listen(self, ring: Callable[[], object]) -> None:
+        """Nobody calls but the test."""
+
+
+class Claiming:
+    """What begins in turn, without a store that has it."""
+
+    def __init__(self, store: Store, claims: Iterable[Claim]) -> None:
+        self.store = store
+        self._claims = iter(claims)
+
+    async def claim(self, _room: int) -> tuple[Claim, float]:
+        """The next of them."""
+        return next(self._claims), 0.0
+
+
+def spreads(store: Store, listeners: int, claims: Sequence[Claim]) -> list[float]:
+    """Within how many seconds a worker looks after calls at which it could claim this."""
+
+    async def called() -> list[float]:
+        executor = cast(Any, Claiming(store, claims))
+        queue, seconds = RunQueue(executor, Called(listeners)), []
+        for _ in claims:
+            queue._look(called=True)
+            await queue.claim(4, idle=True)
+            seconds.append(queue._spread)
+        return seconds
+
+    with closing(asyncio.new_event_loop()) as loop:
+        return loop.run_until_complete(called())
+
+
+def test_of_many_that_are_called_who_comes_in_vain_comes_later_and_who_gets_a_run_sooner(
+    store: Store,
+) -> None:
+    vain, one = Claim(), Claim(singly=[Queued(RunId(b""), DatasetId(b""), "shop")])
+    many = spreads(store, 200, [vain] * 12 + [one] * 8)
+    assert many[:3] == [0.005, 0.01, 0.02]
+    assert many[11] == 2.0
+    assert many[12:14] == [0.5, 0.125]
+    assert many[-1] == 0.0
+    # Where there are few, nobody waits for long, however often its site was busy.
+    assert max(spreads(store, 2, [vain] * 12)) == 0.02

@@ -132,6 +132,10 @@ class Calls(Protocol):
     def heard(self) -> bool:
         """Whether calls are heard; if not, a worker has to look at the queue by itself."""
 
+    @property
+    def listeners(self) -> int:
+        """About how many workers hear the same calls, with this one."""
+
     async def listen(self, ring: Callable[[], object]) -> None:
         """Call `ring` at each call, and when none will be heard any more; until cancelled."""
 
@@ -189,6 +193,7 @@ class NoCalls:
     """Where nobody is called: crawl workers look at the queue by themselves."""
 
     heard = False
+    listeners = 1
 
     async def listen(self, ring: Callable[[], object]) -> None:
         """Nothing comes."""

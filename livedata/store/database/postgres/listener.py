@@ -16,6 +16,11 @@ from livedata.store.database.postgres.transaction import CHANNEL
 
 AGAIN = 1.0
 """The seconds after which a server that is away is tried again, more or less by half."""
+COUNT = 60.0
+"""The seconds after which all who hear calls are counted again."""
+EACH_HAS = 2
+"""The connections of one of them."""
+_CONNECTED = "SELECT numbackends FROM pg_stat_database WHERE datname = current_database()"
 
 
 class Listener:
@@ -24,6 +29,12 @@ class Listener:
     def __init__(self, parameters: dict[str, Any]) -> None:
         self._parameters = parameters
         self._heard = False
+        self._connected = 0
+
+    @property
+    def listeners(self) -> int:
+        """About how many workers hear the same calls: no fewer, for others are connected too."""
+        return max(1, self._connected // EACH_HAS)
 
     @property
     def heard(self) -> bool:
@@ -48,15 +59,27 @@ class Listener:
             assert schema is not None
             self._heard = True
             try:
-                # At first too: what came before is there without a call.
-                ring()
                 while True:
-                    await _readable(driver.fileno())
-                    if _called(driver, schema[0].encode()):
-                        ring()
+                    connected = await (await driver.execute(_CONNECTED)).fetchone()
+                    self._connected = connected[0] if connected else 0
+                    # What came before, or beside the answer, is there without a call.
+                    ring()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(COUNT):
+                            await _each_call(driver, schema[0].encode(), ring)
             finally:
                 self._heard = False
                 ring()
+
+
+async def _each_call(
+    driver: AsyncConnection[Any], schema: bytes, ring: Callable[[], object]
+) -> None:
+    """Call `ring` at each call that means a schema; until cancelled."""
+    while True:
+        await _readable(driver.fileno())
+        if _called(driver, schema):
+            ring()
 
 
 def _called(driver: AsyncConnection[Any], schema: bytes) -> bool:
