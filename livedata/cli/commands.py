@@ -202,7 +202,10 @@ COMMANDS: Table = {
     "dataset": ("Create, list, change and export datasets.", _DATASET),
     "research": ("Make a table from a question, with a model.", _RESEARCH),
     "run": ("Run datasets now.", "spiders.cli.run:run"),
-    "execute": ("Execute one queued Run, for an engine of your own.", "spiders.cli.run:execute"),
+    "execute": (
+        "Execute one queued Run, of any owner, for an engine of your own.",
+        "spiders.cli.run:execute",
+    ),
     "runs": ("Look at Runs, and accept held ones.", _RUNS),
     "rows": ("Look at rows and their evidence, and edit them.", _ROWS),
     "changes": ("Print the history of a dataset, or follow it.", "livedata.cli.changes:changes"),
