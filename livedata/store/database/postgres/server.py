@@ -212,8 +212,11 @@ class Postgres:
         """Keep a connection for the next transaction, if it can still be used."""
         try:
             line.end(reading=reading)
-        except psycopg.Error:
+        except BaseException as error:
+            # Whatever was wrong with it, the next transaction gets another.
             line.close()
+            if not isinstance(error, psycopg.Error):
+                raise
         if not line.driver.closed:
             self._idle.append(line)
 

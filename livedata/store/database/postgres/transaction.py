@@ -254,7 +254,8 @@ class ServerLine:
         """Leave the pipeline, and all that has failed in it."""
         with suppress(psycopg.Error):
             self._take_end()
-        with suppress(psycopg.Error):
+        # The driver finds answers to what it has not asked, if it was interrupted.
+        with suppress(psycopg.Error, LookupError):
             self._opened.close()
         self._pipeline = None
 
