@@ -26,9 +26,9 @@ from tests.services.table import Item
 
 NATURAL = StopReason("natural_end")
 BROKEN = StopReason("page_failed", made.BROKEN)
-MOST_TO_QUEUE = 13, 7
+MOST_TO_QUEUE = 13, 5
 """(statements, waits) of what queues a Run."""
-MOST_TO_EXECUTE = 41, 12
+MOST_TO_EXECUTE = 36, 10
 """The same of what a worker does of it: it is claimed, begun, renewed once, and concluded."""
 
 
