@@ -205,6 +205,8 @@ def names_of(reader: Reader, owner: OwnerName, those: Collection[str]) -> dict[s
 
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:
     """The id of the dataset of exactly that name."""
+    if "\0" in name:  # no name has it, and PostgreSQL takes no text with it
+        return None
     dataset: DatasetId | None = reader.value(
         "SELECT id FROM datasets WHERE owner = :owner AND name = :name", owner=owner, name=name
     )

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -23,7 +23,7 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries
 from livedata.services.audit.check import check_store
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.migrate import config
 from livedata.store.database.postgres import server as backend
 from livedata.store.database.postgres import words
@@ -157,6 +157,22 @@ def test_a_run_by_hand_imports_nothing_of_migrations(
 
 
 # Refused
+
+
+def test_what_was_prepared_behind_a_failure_is_prepared_anew(made: str) -> None:
+    answers = []
+    with closing(Store(made)) as store:
+        meet_owner(store, "bob", 1)
+        # As often as psycopg asks before it prepares a statement, and each time behind a failure.
+        for _ in range(12):
+            with suppress(AlreadyThere), store.writing() as writer:
+                writer.execute(
+                    "INSERT INTO owners (name, balance, created_at) VALUES ('bob', 1, 1)"
+                )
+                writer.value("SELECT 41 + 1")
+            with store.reading() as reader:
+                answers.append(reader.value("SELECT 41 + 1"))
+    assert answers == [42] * 12
 
 
 def test_a_store_that_has_lost_a_table_is_to_be_restored(made: str) -> None:

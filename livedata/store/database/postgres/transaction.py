@@ -126,8 +126,7 @@ class ServerLine:
         self._cursors = [driver.cursor()]
         self._pipeline: Pipeline | None = None
         self._opened = ExitStack()
-        self._ends = 0
-        self._failed = False
+        self._ends, self._failures, self._failed = 0, 0, False
 
     def say(self, sql: str, values: Any = None, *, prepare: bool | None = None) -> None:
         """Say something before the next question."""
@@ -189,6 +188,11 @@ class ServerLine:
         if self._failed:
             self._leave()
             self._failed = False
+            # psycopg is to forget what it has prepared: the server has nothing that came behind the
+            # failure. It hears a ROLLBACK outside of a pipeline, and each text of one only once.
+            self._failures += 1
+            self.driver.execute(f"ROLLBACK -- {self._failures}".encode(), prepare=False)
+            return
         server = self.driver.pgconn
         if self._ends or server.transaction_status == TransactionStatus.IDLE:
             return
