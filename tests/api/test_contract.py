@@ -117,7 +117,7 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("dataset", "datasets", "rows", "row", "runs", "run", "usage"):
+    for name in ("dataset", "datasets", "rows", "row", "runs", "run", "usage_page"):
         monkeypatch.setattr(queries, name, fail)
     monkeypatch.setattr(feed, "changes_json", fail)
     monkeypatch.setattr(tables, "serve_table", fail)

@@ -447,7 +447,7 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
     )
     assert [text for text in told if text not in page] == []
     # What it took is told once.
-    assert (page.count("tokens"), page.count("0.25")) == (1, 1)
+    assert (page.count("tokens"), page.count("$0.25")) == (1, 1)
     assert "changed" in alice.get(f"/datasets/{ids.format_uuid(table.id)}")
 
 

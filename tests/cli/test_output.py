@@ -358,7 +358,7 @@ def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("part", "places", "said"),
     [
-        (0.5, [2560], "malformed database schema. Restore it"),
+        (0.5, [512], "malformed database schema. Restore it"),
         (0.5, [0], "malformed. If it was one, restore it"),
         (0.9, [0], "malformed. Restore it"),
     ],
