@@ -192,7 +192,8 @@ class Worker:
         self._executor = executor
         self._queue = queue
         self._memory = memory
-        self._apart: set[RunId] = set()
+        # In their order: they are executed one after the other, those that wait longest first.
+        self._apart: dict[RunId, None] = {}
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
@@ -250,7 +251,7 @@ class Worker:
         finally:
             for _ in range(taken - len(claim.begun)):
                 self._places.release()
-        self._apart.update(queued.run for queued in claim.apart)
+        self._apart |= {queued.run: None for queued in claim.apart}
         for queued, attempt in claim.begun:
             running = self._executor.execute_begun(queued, attempt, since, self._places)
             self._watch(queued, running)
