@@ -17,13 +17,8 @@ from livedata.model.ids import DatasetId, MessageId, Micros, NoticeId, OwnerName
 from livedata.model.problem import Problem
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import PROBLEM, TOLD, dump
-from livedata.store.database.statements import Expiring, insert
+from livedata.store.database.statements import Expiring
 
-_ADD = insert(
-    "outbox",
-    *("id", "notice_id", "dataset_id", "sequence", "kind", "data", "after_sequence"),
-    *("through_sequence", "created_at", "status"),
-)
 _TELL = """
 INSERT INTO notice_streams
     (notice_id, dataset_id, sequence, due_at, failures, failing, silent, fence, tries)
@@ -132,27 +127,14 @@ def stream(reader: Reader, notice: NoticeId, dataset: DatasetId) -> Stream:
     return Stream() if row is None else Stream.of(row)
 
 
-def keep(writer: Writer, notice: NoticeId, dataset: DatasetId, known: Stream) -> None:
-    """Note what a notice knows of a dataset; the caller has locked its owner."""
-    writer.execute(
-        "INSERT INTO notice_streams (notice_id, dataset_id, sequence, failures, failing, silent, "
-        "fence, tries) VALUES (:notice, :dataset, 0, :failures, :failing, :silent, 0, 0) "
-        "ON CONFLICT (notice_id, dataset_id) DO UPDATE SET failures = excluded.failures, "
-        "failing = excluded.failing, silent = excluded.silent",
-        notice=notice,
-        dataset=dataset,
-        failures=known.failures,
-        failing=known.failing,
-        silent=known.silent,
-    )
-
-
 def put_each(writer: Writer, dataset: DatasetId, told: Sequence[ToldStream], now: Micros) -> None:
     """Note what notices know of a dataset, and put what they tell of it at the end of its streams.
 
     The caller has locked their owner.
     """
-    # As `put` does, and in one statement for all streams and one for all messages.
+    # One statement for all streams and one for all messages. The first locks each stream until the
+    # end, so that its deliverer sees the message or waits for it. A stream that is leased, or waits
+    # for its next try, keeps its moment.
     streams, messages = [], []
     for each in told:
         stream = {"notice": each.notice, "dataset": dataset}
@@ -174,40 +156,6 @@ def _columns(message: NewMessage) -> dict[str, object]:
         "after": window and window.after,
         "through": window and window.through,
     }
-
-
-def put(
-    writer: Writer,
-    notice: NoticeId,
-    dataset: DatasetId,
-    kind: str,
-    data: object,
-    window: RevisionRange | None,
-    now: Micros,
-) -> None:
-    """Put a message at the end of a stream that is kept."""
-    # This locks the stream until the end, so that its deliverer sees the message or waits for it.
-    # A stream that is leased, or waits for its next try, keeps its moment.
-    sequence = writer.value(
-        f"UPDATE notice_streams SET sequence = sequence + 1, "  # noqa: S608
-        f"due_at = coalesce(due_at, :now) {_ONE} RETURNING sequence",
-        notice=notice,
-        dataset=dataset,
-        now=now,
-    )
-    writer.execute(
-        _ADD,
-        id=new_id(),
-        notice_id=notice,
-        dataset_id=dataset,
-        sequence=sequence,
-        kind=kind,
-        data=dump(data),
-        after_sequence=window and window.after,
-        through_sequence=window and window.through,
-        created_at=now,
-        status="waiting",
-    )
 
 
 def due(reader: Reader, now: Micros) -> int:

@@ -22,7 +22,7 @@ from livedata.services.notices import delivering, subscriptions
 from livedata.services.research import recording
 from livedata.store import notices, outbox
 from livedata.store.notices import Notice, Subscription
-from livedata.store.outbox import Stream
+from livedata.store.outbox import NewMessage, Stream, ToldStream
 from tests import made
 from tests.services.research_table import PAGE, ResearchTable, found_on, key_of, step_of
 
@@ -310,9 +310,9 @@ class World:
         problem = Problem("notice.status", {"status": 500})
         for notice, ends in ((failing, ["sent", "waiting", "waiting"]), (given_up, ["given_up"])):
             with self.store.writing() as writer:
-                outbox.keep(writer, notice.id, dataset, Stream())
-                for _ in ends:
-                    outbox.put(writer, notice.id, dataset, "odd", data, None, writer.now())
+                messages = [NewMessage("odd", data, None) for _ in ends]
+                told = ToldStream(notice.id, Stream(), messages)
+                outbox.put_each(writer, dataset, [told], writer.now())
             for end in ends[:2]:
                 delivery = delivering.take(self.store)
                 assert delivery is not None

@@ -218,7 +218,7 @@ def test_what_is_removed_while_a_digest_fires_is_told_before_or_not_at_all(
     for table in tables:
         table.take(A)
     make_due(store)
-    begun = slowly(monkeypatch, "put")
+    begun = slowly(monkeypatch, "put_each")
 
     def remove() -> None:
         begun.wait()

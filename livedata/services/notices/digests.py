@@ -23,7 +23,7 @@ from livedata.store import accounts, datasets, digests, notices, outbox
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice
-from livedata.store.outbox import Stream
+from livedata.store.outbox import NewMessage, Stream, ToldStream
 
 
 class Digest(Struct, frozen=True):
@@ -188,5 +188,5 @@ def _put(writer: Writer, notice: Notice, parts: Sequence[Gathered], now: Micros)
     shown = shares([len(part.changes) for part in parts], MOST_CHANGES)
     told = [part.as_kept(share) for part, share in zip(parts, shown, strict=True)]
     data = {"dataset": None, "run": None, "datasets": told}
-    outbox.keep(writer, notice.id, stream, Stream())
-    outbox.put(writer, notice.id, stream, digests.KIND, data, None, now)
+    digest = ToldStream(notice.id, Stream(), [NewMessage(digests.KIND, data, None)])
+    outbox.put_each(writer, stream, [digest], now)

@@ -103,9 +103,9 @@ def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str
     for notice in notices.readable(writer, owner):
         known = outbox.stream(writer, notice.id, dataset)
         if covers(notice, dataset) and not known.failing:
-            outbox.keep(writer, notice.id, dataset, replace(known, failing=True))
-            if "failing" in notice.kinds:
-                outbox.put(writer, notice.id, dataset, "failing", data, None, writer.now())
+            messages = [NewMessage("failing", data, None)] if "failing" in notice.kinds else []
+            failing = ToldStream(notice.id, replace(known, failing=True), messages)
+            outbox.put_each(writer, dataset, [failing], writer.now())
 
 
 def tell_silence(store: Store, enough: Callable[[], bool] = lambda: False) -> None:
@@ -163,11 +163,13 @@ def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
         is_silent = quiet is not None and quiet < _before(notice, now)
         if known.silent or not is_silent or notices.get(writer, notice.id) is None:
             return
-        outbox.keep(writer, notice.id, dataset.dataset, replace(known, silent=True))
         since = f"{ids.format_timestamp(dataset.since)[:19]}Z"
         told = notice_events.sentence("silent", name=dataset.name, since=since)
         data = {"dataset": _named(dataset.dataset, dataset.name), "run": None, "sentence": told}
-        outbox.put(writer, notice.id, dataset.dataset, "silent", data, None, now)
+        silent = ToldStream(
+            notice.id, replace(known, silent=True), [NewMessage("silent", data, None)]
+        )
+        outbox.put_each(writer, dataset.dataset, [silent], now)
 
 
 def _told(

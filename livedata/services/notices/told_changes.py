@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from livedata.extraction.cells import row_key
 from livedata.messages import notice_events
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_id
 from livedata.model.errors import Invalid, LocatedDetail
 from livedata.model.ids import DatasetId, OwnerName, RowId, format_timestamp, format_uuid
 from livedata.model.row import Cells, ChangePage, Scalar
@@ -101,10 +101,7 @@ class ChangesByName(Struct, frozen=True):
     def of_page(self, page: ChangePage) -> Iterator[NamedChange]:
         """The revisions of a page."""
         # A revision is read with the schema of its time: columns may have come since.
-        schemas = {
-            schema["version"]: {column["id"]: column for column in schema["fields"]}
-            for schema in page["schemas"]
-        }
+        schemas = {schema["version"]: columns_by_id(schema["fields"]) for schema in page["schemas"]}
         for change in page["data"]:
             columns, after = schemas[change["schemaVersion"]], change["data"]
             key = self._key(after, columns) or change["rowId"]
