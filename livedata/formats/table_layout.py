@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from livedata.model.dataset import CELL_TYPES, NUMERIC
+from livedata.model.dataset import CELL_TYPES, NUMERIC, columns_by_name
 from livedata.model.errors import Invalid
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def no_formulas(values: Iterable[Scalar]) -> list[Scalar]:
 
 
 def _chosen(columns: Sequence[Column], only: Sequence[str]) -> list[Column]:
-    by_name = {column["name"]: column for column in columns}
+    by_name = columns_by_name(columns)
     for name in only:
         if name not in by_name:
             raise Invalid(f"There is no column {name!r}. There is: {', '.join(by_name)}.")

@@ -91,6 +91,11 @@ def columns_by_id(columns: Iterable[Column]) -> dict[str, Column]:
     return {column["id"]: column for column in columns}
 
 
+def columns_by_name(columns: Iterable[Column]) -> dict[str, Column]:
+    """The columns by their names."""
+    return {column["name"]: column for column in columns}
+
+
 def is_numeric(column: Column) -> bool:
     """Whether the cells of a column are numbers."""
     return column["type"] in NUMERIC

@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.messages.request import format_detail
 from livedata.messages.validation import read
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_id
 from livedata.model.errors import ChangedMeanwhile, Detail, Invalid, SchemaVersionConflict
 from livedata.model.ids import DatasetId
 from livedata.model.requests import UpdateDataset
@@ -36,7 +36,7 @@ class _ColumnsForm:
     def __init__(
         self, form: MultiDict[str, str], columns: Sequence[Column], label: Column | None
     ) -> None:
-        self._columns = {column["id"]: column for column in columns}
+        self._columns = columns_by_id(columns)
         now = {
             f"{name}-{column['id']}": str(column.get(name, ""))
             for column in columns

@@ -12,14 +12,13 @@ from msgspec import Struct
 
 from livedata.api.queries import identified
 from livedata.model import ids
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_name
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
 from livedata.pages.news import (
     FIRST_DAYS,
     RowLine,
-    columns_by_name,
     day_of,
     longest_text,
     row_line,

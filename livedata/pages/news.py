@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.model import ids
-from livedata.model.dataset import Column, ColumnType
+from livedata.model.dataset import Column, ColumnType, columns_by_name
 from livedata.model.ids import Micros, OwnerName, format_uuid
 from livedata.model.row import Scalar
 from livedata.model.row_name import RowName
@@ -253,11 +253,6 @@ class RowLine(Struct, frozen=True):
     left_out: int
     is_unseen: bool = False
     met: Sequence[str] = ()
-
-
-def columns_by_name(columns: Iterable[Column]) -> dict[str, Column]:
-    """Columns of a dataset by their names, which changes have."""
-    return {column["name"]: column for column in columns}
 
 
 def row_line(

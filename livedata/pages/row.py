@@ -203,7 +203,7 @@ def edit(dataset: str, row: str) -> Response:
     """Save the cells of a row that a person has changed, and reset one to what the source says."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     raw_row, revision = RowId(identified(row)), request.form.get("revision", "")
-    columns = {column["id"]: column for column in queries.dataset(store, owner, raw)["columns"]}
+    columns = columns_by_id(queries.dataset(store, owner, raw)["columns"])
     now = queries.row(store, owner, raw, raw_row)["data"]
     shown = row_edits.values_at(store, owner, raw, raw_row, revision)
     before = now if shown is None else shown

@@ -19,7 +19,7 @@ from livedata.messages.research import describe_calls
 from livedata.messages.research_findings import fact_meaning
 from livedata.messages.run_end import read_so_far
 from livedata.model import ids
-from livedata.model.dataset import Dataset, labels
+from livedata.model.dataset import Dataset, columns_by_name, labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import RowId, RunId
@@ -27,7 +27,7 @@ from livedata.model.problem import Remedy
 from livedata.model.run import RowDeltas
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import timeline
-from livedata.pages.news import RowLine, columns_by_name, longest_text, row_line, said
+from livedata.pages.news import RowLine, longest_text, row_line, said
 from livedata.pages.paging import address, back_by, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, interruptions, runs

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.model import ids
+from livedata.model.dataset import columns_by_name
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, format_timestamp, format_uuid
 from livedata.pages.answers import page, sentences
 from livedata.pages.news import (
     RowLine,
     begin_of_day,
-    columns_by_name,
     day_of,
     line_of,
     longest_text,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livedata.model import ids
-from livedata.model.dataset import Column, Dataset
+from livedata.model.dataset import Column, Dataset, columns_by_id
 from livedata.model.errors import (
     ChangedMeanwhile,
     Conflict,
@@ -307,7 +307,7 @@ def _columns(
 ) -> dict[str, Any]:
     version = current["schemaVersion"]
     consistency.check_columns_update(current["columns"], wanted)
-    by_id = {column["id"]: column for column in current["columns"]}
+    by_id = columns_by_id(current["columns"])
     columns = [_column(by_id, column) for column in wanted]
     if columns == current["columns"]:
         return {}

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 from msgspec import Struct
 
 from livedata.formats.table_layout import TableLayout
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_name
 from livedata.model.errors import BadRequest, Conflict, Detail, Invalid
 from livedata.model.ids import DatasetId, format_optional_timestamp, format_timestamp
 from livedata.model.row import Row, Scalar
@@ -137,7 +137,7 @@ def select(scope: Scope, asked: ServedQuery, columns: Sequence[Column]) -> Table
     Raises Invalid for what is wrong in the question, and Conflict for a scope that the table no
     longer fits.
     """
-    by_name = {column["name"]: column for column in columns}
+    by_name = columns_by_name(columns)
     shared = scope.columns or [*by_name]
     readable = {name: by_name[name] for name in shared if name in by_name}
     check_names(asked.columns, [*readable])

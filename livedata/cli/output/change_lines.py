@@ -16,7 +16,7 @@ from livedata.cli.output.values import (
     format_timestamp,
     format_value,
 )
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_id
 from livedata.model.row import Change, ChangePage
 from livedata.model.row_name import RowName, name_row
 from livedata.services.moments import NamedDiff
@@ -31,10 +31,7 @@ def print_lines(page: ChangePage, label: str | None) -> None:
     The texts of the field `label` name the rows.
     """
     # A column that was added later is not in the schema of an earlier revision.
-    schemas = {
-        schema["version"]: {column["id"]: column for column in schema["fields"]}
-        for schema in page["schemas"]
-    }
+    schemas = {schema["version"]: columns_by_id(schema["fields"]) for schema in page["schemas"]}
     width = get_terminal_size().columns if on_terminal() else None
     lines = [
         _line(change, schemas[change["schemaVersion"]], label, width) for change in page["data"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from livedata.extraction import selectors
 from livedata.extraction.derived_names import DERIVED, is_derived
 from livedata.messages.request import format_choices, format_value, invalid, nearest, predicate
-from livedata.model.dataset import CollectedType
+from livedata.model.dataset import CollectedType, columns_by_id
 from livedata.model.errors import Detail, Invalid
 from livedata.model.recipe import numbered_url
 from livedata.model.row_name import found_by, may_name_rows
@@ -74,7 +74,7 @@ def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdat
 
     Implements the column rules of PATCH, interface 4.1.
     """
-    by_id = {column["id"]: column for column in current}
+    by_id = columns_by_id(current)
     left_out = {old["name"]: old for old in current if old["id"] not in {c.id for c in wanted}}
     repeated = {detail.path: detail for detail in _repeated_names(wanted)}
     problems: list[Detail] = []

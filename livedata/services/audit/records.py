@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from livedata.messages.templates import plural
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, columns_by_id
 from livedata.model.harvest import LONGEST_MARKUP
 from livedata.model.ids import DatasetId, RunId, format_optional_uuid, format_uuid
 from livedata.rules.changes.compare import Cells
@@ -83,7 +83,7 @@ def digest_problems(cron: str, *, stands: bool) -> Iterator[str]:
 
 def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
     """The columns by position. Raises KeyError, TypeError if they are not those of the ids."""
-    by_id = {column["id"]: column for column in columns}
+    by_id = columns_by_id(columns)
     placed = [by_id[field] for field in field_ids]
     if len(placed) != len(columns):
         raise KeyError("a column without a position")

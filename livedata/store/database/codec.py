@@ -12,7 +12,7 @@ import orjson
 from msgspec import Meta, Struct, json
 from msgspec.structs import asdict
 
-from livedata.model.dataset import TYPES_OF, Column
+from livedata.model.dataset import TYPES_OF, Column, columns_by_id
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
@@ -130,7 +130,7 @@ def fields_of(ids: Sequence[str], columns: Sequence[Column], label: str | None =
     out: their values stand behind all others.
     """
     # Two lists, because people may reorder columns, while stored values keep their positions.
-    by_id = {column["id"]: column for column in columns}
+    by_id = columns_by_id(columns)
     placed = [by_id[field] for field in ids if field in by_id]
     return Fields(
         [column["id"] for column in placed],
