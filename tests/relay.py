@@ -56,16 +56,26 @@ class Relay:
                 near, _ = self._listener.accept()
             except OSError:
                 return
-            far = socket.create_connection(self._server)
-            for each in (near, far):
-                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._pass_on(near, far, _Heard(self))
-            self._pass_on(far, near, None)
+            Thread(target=self._connect, args=(near,), daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket, heard: _Heard | None) -> None:
+    def _connect(self, near: socket.socket) -> None:
+        """Pass on what is said both ways, and close both ends when both have said all."""
+        with near, socket.create_connection(self._server) as far:
+            for end in (near, far):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            there, back = self._pass_on(near, far, _Heard(self)), self._pass_on(far, near, None)
+            for thread in (*there, *back):
+                thread.join()
+
+    def _pass_on(
+        self, source: socket.socket, sink: socket.socket, heard: _Heard | None
+    ) -> tuple[Thread, Thread]:
         under_way: Queue[tuple[float, bytes]] = Queue()
-        Thread(target=self._read, args=(source, under_way, heard), daemon=True).start()
-        Thread(target=_arrive, args=(sink, under_way), daemon=True).start()
+        reading = Thread(target=self._read, args=(source, under_way, heard), daemon=True)
+        arriving = Thread(target=_arrive, args=(sink, under_way), daemon=True)
+        reading.start()
+        arriving.start()
+        return reading, arriving
 
     def _read(
         self, source: socket.socket, under_way: Queue[tuple[float, bytes]], heard: _Heard | None
@@ -121,7 +131,9 @@ def _arrive(sink: socket.socket, under_way: Queue[tuple[float, bytes]]) -> None:
         moment, data = under_way.get()
         time.sleep(max(0.0, moment - time.monotonic()))
         with suppress(OSError):
-            if not data:
+            if data:
+                sink.sendall(data)
+            else:
                 sink.shutdown(socket.SHUT_WR)
-                return
-            sink.sendall(data)
+        if not data:
+            return
