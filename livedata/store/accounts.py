@@ -244,11 +244,10 @@ def balance_at(reader: Reader, owner: OwnerName, moment: Micros) -> int:
 
 
 def granted(reader: Reader, owner: OwnerName, since: Micros) -> list[tuple[Micros, int]]:
-    """(moment, credits) of every entry since a moment that is of no Run."""
-    # By the index that knows each Run once: what is of none is little beside the charges.
+    """(moment, credits) of every grant since a moment."""
     rows = reader.rows(
-        "SELECT created_at, credits FROM ledger WHERE run_id IS NULL AND owner || '' = :owner "
-        "AND created_at >= :since",
+        "SELECT created_at, credits FROM ledger "
+        "WHERE kind = 'grant' AND owner = :owner AND created_at >= :since",
         owner=owner,
         since=since,
     )

@@ -16,8 +16,11 @@ import pytest
 
 from benchmarks import scale
 from benchmarks.databases import SQLITE
+from livedata.model import ids
 from livedata.services import fires
+from livedata.services.accounts import grant
 from livedata.services.audit import vitals
+from livedata.services.pages.history import of_charges
 from livedata.store.database.store import Store
 
 FEW, MANY = 600, 3_000
@@ -92,3 +95,20 @@ def test_no_question_takes_more_steps_where_there_are_more_datasets(
         if many > 2 * few + SLACK and what not in COUNTED
     }
     assert growing == {}
+
+
+@pytest.mark.one_database
+def test_grants_of_long_ago_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Steps(monkeypatch)
+
+    def steps(count: int) -> int:
+        with closing(Store(f"sqlite:///{tmp_path / f'{count}.db'}")) as store:
+            for _ in range(count):
+                grant(store, scale.OWNER, 1)
+            since = ids.now()
+            grant(store, scale.OWNER, 7)
+            return counted.of(lambda: of_charges(store, scale.OWNER, since))
+
+    assert steps(500) <= 2 * steps(5)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0029"
+VERSION = "0030"
 """The newest migration."""
 
 

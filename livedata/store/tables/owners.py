@@ -46,7 +46,10 @@ class LedgerRecord(SQLModel, table=True):
     """An entry of the ledger, which only grows."""
 
     __tablename__ = "ledger"
-    __table_args__ = (Index("ix_ledger_owner_created_at", "owner", "created_at"),)
+    __table_args__ = (
+        Index("ix_ledger_owner_created_at", "owner", "created_at"),
+        some("ix_ledger_granted", "owner", "created_at", where="kind = 'grant'", unique=False),
+    )
     id: bytes = own_id()
     owner: str = text(foreign_key="owners.name")
     kind: str = text()
