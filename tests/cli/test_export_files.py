@@ -209,3 +209,15 @@ def test_an_export_is_for_whom_the_umask_says(livedata: Shell, folder: Path) -> 
     plain = folder / "plain"
     plain.touch()
     assert (folder / "rows").stat().st_mode == plain.stat().st_mode
+
+
+def test_a_file_called_minus_is_stdout(
+    livedata: Shell, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    plain, named = (
+        livedata("dataset", "export", "shop"),
+        livedata("dataset", "export", "shop", "-o", "-"),
+    )
+    assert named.stdout == plain.stdout != ""
+    assert [*folder.iterdir()] == []

@@ -56,7 +56,8 @@ class _Wanted(NamedTuple):
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The file to write, complete or not at all; else stdout.",
+    callback=lambda _context, _option, path: None if path == Path("-") else path,
+    help="The file to write, complete or not at all; without it, or as -, stdout.",
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
 @click.option(
