@@ -150,6 +150,7 @@ class WorkerOptions(NamedTuple):
             memory,
             settings.targets,
             schedules=self.schedules,
+            spread=settings.spread,
             json_log=self.json_log,
             public_url=settings.public_url,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 
 from msgspec import Struct
 
@@ -56,7 +57,7 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
         try:
             upcoming.append(next_fire(scheduled, now, zone))
             while len(upcoming) < TOLD:
-                upcoming.append(following(scheduled, upcoming[-1], zone))
+                upcoming.append(following(scheduled, upcoming[-1], upcoming[-1], zone))
         except Damaged:
             upcoming = []
     return Timetable(upcoming, skipped)
@@ -96,16 +97,28 @@ def latest(schedule: str, now: Micros, zone: str) -> Micros | None:
     A later one was reckoned by a clock that was ahead.
     """
     try:
-        moment = cron.next_fire(schedule, ids.to_datetime(now) + cron.SET_BACK, zone)
+        return ids.microseconds(cron.latest_noted(schedule, ids.to_datetime(now), zone))
     except Invalid:
         return None
-    return ids.microseconds(moment)
 
 
-def following(dataset: Scheduled, moment: Micros, zone: str) -> Micros:
-    """The first fire of a dataset after a moment. Raises Damaged."""
+def following(
+    dataset: Scheduled, fire: Micros, now: Micros, zone: str, spread: float | None = None
+) -> Micros:
+    """The fire of a dataset after one that is taken now. Raises Damaged.
+
+    It comes later than the schedule says: by a part of `spread` seconds that is always the same for
+    a dataset, or without it by as much as the fire before it.
+    """
     assert dataset.schedule is not None
+    taken, moment = ids.to_datetime(fire), ids.to_datetime(now)
     try:
-        return ids.microseconds(cron.next_fire(dataset.schedule, ids.to_datetime(moment), zone))
+        if spread is None:
+            later = cron.spread_of(dataset.schedule, taken, zone)
+        else:
+            widest = min(timedelta(seconds=spread), cron.widest_spread(dataset.schedule))
+            # The end of an id is random: the begin of it says when the dataset was made.
+            later = widest * int.from_bytes(dataset.id[-4:]) / 2**32
+        return ids.microseconds(cron.following(dataset.schedule, taken, moment, zone, later))
     except Invalid as error:
         raise Damaged("datasets", dataset.id, "schedule") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from msgspec import Struct
 
@@ -74,16 +75,19 @@ class _Batch(Struct):
     unread: list[DatasetId] = []
 
 
-def tick(store: Store, zone: str, enough: Callable[[], bool] = lambda: False) -> Iterator[Fire]:
+def tick(
+    store: Store, zone: str, enough: Callable[[], bool] = lambda: False, spread: float = 0
+) -> Iterator[Fire]:
     """Take every fire that is due, of all owners. Raises StoreUnavailable.
 
-    `enough` is asked after each batch whether to leave the rest for later.
+    `enough` is asked after each batch whether to leave the rest for later. The next fires of one
+    moment are spread over so many seconds.
     """
     # First, so that the Run of a process that is gone does not count as one in progress.
     reap_expired_leases(store)
     last = None
     while True:
-        batch = _take_batch(store, zone, last)
+        batch = _take_batch(store, zone, last, spread)
         yield from batch.fires
         for dataset in batch.unread:
             with suppress(NotFound):  # it was deleted meanwhile
@@ -95,7 +99,9 @@ def tick(store: Store, zone: str, enough: Callable[[], bool] = lambda: False) ->
         last = batch.seen[-1]
 
 
-def _take_batch(store: Store, zone: str, last: tuple[Micros, DatasetId] | None) -> _Batch:
+def _take_batch(
+    store: Store, zone: str, last: tuple[Micros, DatasetId] | None, spread: float
+) -> _Batch:
     """Take the fires behind the last one that were due longest, of datasets that are free."""
     try:
         with store.writing() as writer:
@@ -103,7 +109,8 @@ def _take_batch(store: Store, zone: str, last: tuple[Micros, DatasetId] | None) 
             claimed = schedules.claim(writer, now, last, BATCH)
             batch = _Batch([(Micros(each.next_run_at or 0), each.id) for each in claimed])
             if claimed:
-                _take_claimed(writer, claimed, batch, now, zone)
+                following = partial(fires.following, now=now, zone=zone, spread=spread)
+                _take_claimed(writer, claimed, batch, now, zone, following)
             return batch
     except Damaged:
         # Somebody has written what no text or number is: who of them shows by itself.
@@ -113,7 +120,12 @@ def _take_batch(store: Store, zone: str, last: tuple[Micros, DatasetId] | None) 
 
 
 def _take_claimed(
-    writer: Writer, claimed: Sequence[Scheduled], batch: _Batch, now: Micros, zone: str
+    writer: Writer,
+    claimed: Sequence[Scheduled],
+    batch: _Batch,
+    now: Micros,
+    zone: str,
+    following: Callable[[Scheduled, Micros], Micros],
 ) -> None:
     """Queue the Runs of datasets that this transaction has locked."""
     ids_of = [each.id for each in claimed]
@@ -127,7 +139,7 @@ def _take_claimed(
     for dataset in claimed:
         try:
             moment = fires.next_fire(dataset, now, zone)
-            after = moment if moment > now else fires.following(dataset, now, zone)
+            after = moment if moment > now else following(dataset, moment)
             run = runs.prepare(dataset.id, *sources[dataset.id])
         except _UNREADABLE:
             batch.unread.append(dataset.id)
@@ -277,7 +289,7 @@ def take_fire(
                 if (scheduled.next_run_at, scheduled.next_run_zone) != (moment, zone):
                     schedules.plan(writer, dataset, moment, zone)
                 return None
-            schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
+            schedules.plan(writer, dataset, fires.following(scheduled, moment, now, zone), zone)
             fire = _queue(writer, scheduled, moment, options)
             # To one that waits crawl workers were called when it was queued.
             if fire.queued and not fire.waited and not executes:
@@ -322,9 +334,10 @@ def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) ->
     with store.writing() as writer:
         accounts.lock_owner(writer, datasets.lock_dataset(writer, dataset).owner)
         scheduled, now = schedules.scheduled(writer, dataset), writer.now()
-        _skip(writer, scheduled, scheduled.next_run_at or now, "damaged")
+        moment = scheduled.next_run_at or now
+        _skip(writer, scheduled, moment, "damaged")
         try:
-            schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
+            schedules.plan(writer, dataset, fires.following(scheduled, moment, now, zone), zone)
         except Damaged:
             # Without a next fire it is not asked again; whoever mends the schedule gives it one.
             schedules.plan(writer, dataset, None, zone)

@@ -28,11 +28,15 @@ log = logging.getLogger("livedata.schedules")
 
 
 class Schedules:
-    """A thread that takes what is due in a time zone, and does the housekeeping."""
+    """A thread that takes what is due in a time zone, and does the housekeeping.
 
-    def __init__(self, store: Store, zone: str) -> None:
+    Fires of one moment are spread over so many seconds.
+    """
+
+    def __init__(self, store: Store, zone: str, spread: float = 0) -> None:
         self._store = store
         self._zone = zone
+        self._spread = spread
         self._origin: Micros | None = None
         self._next_look = 0.0
         self._stopping = Event()
@@ -85,7 +89,8 @@ class Schedules:
         self._origin = origin
 
     def _tick(self) -> None:
-        for fire in scheduler.tick(self._store, self._zone, self._stopping.is_set):
+        stopping = self._stopping.is_set
+        for fire in scheduler.tick(self._store, self._zone, stopping, self._spread):
             _tell(fire)
 
     def _tell_digests(self) -> None:

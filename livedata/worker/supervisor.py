@@ -71,6 +71,7 @@ class Supervisor:
         targets: TargetPolicy,
         *,
         schedules: bool,
+        spread: float = 0,
         json_log: bool = False,
         public_url: str = "",
     ) -> None:
@@ -81,7 +82,7 @@ class Supervisor:
             CrawlWorker(store, memory, environment, json_log=json_log) for _ in range(crawlers)
         ]
         self._looks = LookWorker(store, memory, environment)
-        self._schedules = Schedules(store, zone) if schedules else None
+        self._schedules = Schedules(store, zone, spread) if schedules else None
         self._courier = Courier(store, targets, public_url=public_url)
         self._dispatcher = Dispatcher(self._courier.dispatch, self._looks.dispatch)
         self._deadline: float | None = None

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.model.errors import Invalid
-from livedata.rules.declaration.cron import in_words, next_fire, schedule_problem
+from livedata.rules.declaration.cron import (
+    due_at,
+    following,
+    in_words,
+    next_fire,
+    schedule_problem,
+    spread_of,
+    widest_spread,
+)
 
 # Before a leap day and the end of a month: the edges that a scan of four days can meet.
 START = datetime(2024, 2, 27, 23, 30, tzinfo=UTC)
@@ -176,6 +184,52 @@ def test_it_fires_where_a_scan_of_every_minute_finds_it(
 def test_it_always_fires_later_even_where_clocks_change(minutes: int, expression: str) -> None:
     after = datetime(2024, 10, 26, tzinfo=UTC) + timedelta(minutes=minutes)
     assert after < next_fire(expression, after, "Europe/Berlin") <= after + timedelta(days=2)
+
+
+@pytest.mark.parametrize(
+    ("expression", "seconds"),
+    [
+        ("* * * * *", 6),
+        ("*/15 * * * *", 90),
+        ("0 * * * *", 360),
+        ("0,59 * * * *", 6),
+        ("30 6 * * *", 8_640),
+        ("0 9 1 * *", 28 * 8_640),
+        ("0 0 29 2 *", 1461 * 8_640),
+    ],
+)
+def test_a_fire_is_spread_over_a_tenth_of_the_shortest_interval(
+    expression: str, seconds: int
+) -> None:
+    assert widest_spread(expression) == timedelta(seconds=seconds)
+
+
+SPREAD = ["* * * * *", "*/7 * * * *", "0 * * * *", "15 1-3 * * *", "30 2 * * *", "0 0 13 * fri"]
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(SPREAD),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2)), min_size=2, max_size=30),
+)
+def test_each_moment_fires_once_however_much_later_and_where_that_changes(
+    expression: str, steps: list[tuple[float, int]]
+) -> None:
+    zone = "Europe/Berlin"
+    # Both changes of clocks lie within the steps of the daily ones.
+    moment = next_fire(expression, datetime(2024, 3, 29, tzinfo=UTC), zone)
+    fire = moment
+    for share, seconds in steps:
+        spread, now = widest_spread(expression) * share, fire + timedelta(seconds=seconds)
+        assert spread_of(expression, fire, zone) == fire - moment
+        moment, fire = (
+            next_fire(expression, moment, zone),
+            following(expression, fire, now, zone, spread),
+        )
+        assert fire == moment + spread
+        # What was noted is what fires, whenever it is looked at.
+        for look in (now, moment, fire, fire + timedelta(hours=1)):
+            assert due_at(expression, fire, look, zone, zone) == fire
 
 
 IN_WORDS = {

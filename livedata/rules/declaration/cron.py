@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -27,9 +28,12 @@ _EVERY = (
     (re.compile(r"\*(?:/([1-9][0-9]?))?(?: \*){4}"), 60, "minute"),
     (re.compile(r"0 \*(?:/([1-9][0-9]?))?(?: \*){3}"), 24, "hour"),
 )
-SET_BACK = timedelta(hours=3)
+_SET_BACK = timedelta(hours=3)
 """As Debian's cron: a step of the clock that is shorter is a correction and repeats no fire."""
 _INSTANT = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
+_SAMPLED = 30
+"""So many fires show the shortest interval of a schedule."""
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -52,9 +56,7 @@ def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
     A time that a change of clocks skips fires right after the change. A time that comes twice
     fires once. Raises Invalid for an expression with a problem.
     """
-    problem = schedule_problem(expression)
-    if problem is not None:
-        raise Invalid(f"The schedule {problem}.")
+    _check(expression)
     return _first_after(expression, after, zone)
 
 
@@ -73,9 +75,53 @@ def due_at(
     """
     if kept is not None and kept_zone not in {None, zone}:
         return next_fire(expression, min(kept - _INSTANT, now), zone)
-    if kept is not None and kept <= next_fire(expression, now + SET_BACK, zone):
+    if kept is not None and kept <= latest_noted(expression, now, zone):
         return kept
     return next_fire(expression, now, zone)
+
+
+def latest_noted(expression: str, now: datetime, zone: str) -> datetime:
+    """The latest moment that may be noted for a schedule. Raises Invalid.
+
+    A later one was reckoned by a clock that was ahead.
+    """
+    return next_fire(expression, now + _SET_BACK, zone) + widest_spread(expression)
+
+
+@lru_cache(maxsize=1024)
+def widest_spread(expression: str) -> timedelta:
+    """How much later than its moment a fire may come: a tenth of the shortest interval.
+
+    Raises Invalid.
+    """
+    _check(expression)
+    fires = islice(CronSim(_without_points(expression), _ANY_MOMENT), _SAMPLED)
+    shortest = min((after - before for before, after in pairwise(fires)), default=timedelta())
+    return shortest / 10 // _SECOND * _SECOND
+
+
+def spread_of(expression: str, fire: datetime, zone: str) -> timedelta:
+    """How much later than its moment a fire was planned. Raises Invalid."""
+    # Nearly always not at all.
+    if next_fire(expression, fire - _INSTANT, zone) == fire:
+        return timedelta()
+    moment = next_fire(expression, fire - widest_spread(expression) - _INSTANT, zone)
+    return max(timedelta(), fire - moment)
+
+
+def following(
+    expression: str, fire: datetime, now: datetime, zone: str, spread: timedelta
+) -> datetime:
+    """The fire after one that is taken now, `spread` later than its moment. Raises Invalid."""
+    # A moment fires once, however much later: also where that has become more.
+    taken = fire - spread_of(expression, fire, zone)
+    return next_fire(expression, max(taken, now - spread), zone) + spread
+
+
+def _check(expression: str) -> None:
+    problem = schedule_problem(expression)
+    if problem is not None:
+        raise Invalid(f"The schedule {problem}.")
 
 
 @lru_cache(maxsize=1024)
