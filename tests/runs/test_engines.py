@@ -188,7 +188,8 @@ def test_one_run_that_an_engine_refuses_keeps_no_other_from_it(
                 return "it is refused" if run == bad else None
 
         stack.enter_context(handing_over(crawling.store, Choosy(), monkeypatch, RETRY=0.05))
-        until(lambda: sorted(taken) == sorted(others) and len(refused) > 1)
+        until(lambda: len(refused) == 4)
+        assert sorted(taken) == sorted(others)
 
 
 def test_a_command_that_does_not_end_is_killed_after_a_while_and_when_the_server_ends(
@@ -198,19 +199,17 @@ def test_a_command_that_does_not_end_is_killed_after_a_while_and_when_the_server
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     began = tmp_path / "began"
-    engine = engine_of(f"sh -c 'echo $$ >> {began}; sleep 60' {{run}}")
+    engine = engine_of(f"sh -c 'echo $$ >> {began}; sleep 600' {{run}}")
     with Site() as site:
         queue(crawling, site, "a")
         with handing_over(crawling.store, engine, monkeypatch, SECONDS=0.3, RETRY=0.05):
             until(lambda: len(caplog.messages) == 1)
         assert "did not end within 0.3 s, so it was killed" in caplog.messages[0]
         began.unlink()
-        start = time.monotonic()
-        with handing_over(crawling.store, engine, monkeypatch, SECONDS=60):
+        with handing_over(crawling.store, engine, monkeypatch, SECONDS=600):
             until(lambda: began.exists() and began.read_text().endswith("\n"))
-        assert time.monotonic() - start < AT_ONCE * 2
-    for pid in began.read_text().split():
-        until(lambda pid=pid: not Path(f"/proc/{pid}").exists())  # type: ignore[misc]
+    pid = began.read_text().strip()
+    until(lambda: not Path(f"/proc/{pid}").exists(), AT_ONCE)
     assert len(caplog.messages) == 1
 
 
@@ -331,7 +330,7 @@ class Asked:
             pass
         request.wait(0.1)
         with self._lock:
-            self._busy[host].remove(request)
+            self._busy[host] = [each for each in self._busy[host] if each is not request]
         return Answer(body=body)
 
     @property
