@@ -135,7 +135,8 @@ def test_what_does_not_begin_is_handed_over_again_after_longer_and_longer(
             until(lambda: len(moments) == 4)
             cancel(crawling.store, run)
     waited = [after - before for before, after in pairwise(moments)]
-    assert [round(seconds / 0.4 - 0.45) for seconds in waited] == [1, 2, 2], waited
+    assert all(seconds >= least for seconds, least in zip(waited, (0.4, 0.8, 0.8), strict=True))
+    assert waited[2] < 1.6
 
 
 def test_an_engine_that_is_away_delays_runs_and_is_told_and_nothing_is_lost(
