@@ -216,6 +216,7 @@ _EXTRAS: Final[Mapping[str, str]] = {
     "install_postgres": "postgres",
     "install_metrics": "metrics",
     "install_mcp": "mcp",
+    "install_celery": "celery",
 }
 """Code of a remedy -> the extra of livedata that it installs."""
 

@@ -174,6 +174,7 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "sqlite3": ("livedata.store.database.sqlite",),
     "psycopg": ("livedata.store.database.postgres",),
     "prometheus_client": ("livedata.worker",),
+    "celery": ("livedata.worker.engines",),
     "mcp": ("livedata.mcp",),
     "mcp_types": ("livedata.mcp",),
     "starlette": ("livedata.mcp",),

@@ -23,6 +23,7 @@ from livedata.model.errors import LivedataError
 from livedata.pages import add_pages
 from livedata.rules.network.installation import hosts
 from livedata.store.database.store import Store
+from livedata.worker.engines import Engine, engine_of
 from livedata.worker.log import configure
 from livedata.worker.metrics import Address, serving_metrics
 from livedata.worker.supervisor import KILLED_ABOVE, Supervisor, default_crawlers
@@ -44,6 +45,15 @@ def _check_crawlers(
             f"to {MOST_CRAWLERS}, such as 4"
         )
     return value
+
+
+def _named_engine(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> Engine | None:
+    try:
+        return None if value is None else engine_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def worker_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -89,6 +99,15 @@ def log_option(command: Callable[..., None]) -> Callable[..., None]:
     help="The port to listen at; 0 takes a free one.",
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
+@click.option(
+    "--enqueue",
+    "engine",
+    metavar="ENGINE",
+    callback=_named_engine,
+    help="With --no-worker: hand each Run that may start to an engine of yours, which calls "
+    "livedata execute RUN: by a command, such as 'nomad job dispatch -meta run={run} livedata', or "
+    "by a task of Celery, such as celery://livedata.execute?broker=redis://127.0.0.1:6379/0.",
+)
 @click.option("--no-pages", is_flag=True, help="Only the API; no pages for a browser.")
 @worker_options
 @metrics_option
@@ -98,6 +117,7 @@ def serve(
     host: str,
     port: int,
     no_worker: bool,
+    engine: Engine | None,
     no_pages: bool,
     crawlers: int | None,
     no_schedules: bool,
@@ -106,13 +126,21 @@ def serve(
 ) -> None:
     """Serve pages and the HTTP API, follow the schedules, and execute Runs.
 
+    With --no-worker only answer; with --enqueue do all but execute Runs, which your engine does.
     The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
     Runs in progress back to the queue.
     """
     if no_worker and crawlers:
         raise click.UsageError("--no-worker starts no crawl worker: leave it out, or --crawlers.")
+    if engine and not no_worker:
+        raise click.UsageError(
+            "--enqueue leaves Runs to your engine: give --no-worker too. A livedata worker may "
+            "stand beside it."
+        )
     as_json = log == "json"
-    options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
+    only_answers = no_worker and engine is None
+    working = WorkerOptions(crawlers, not no_schedules, as_json, engine)
+    options = None if only_answers else working
     serve_api((host, port), options, pages=not no_pages, metrics=metrics, json_log=as_json)
 
 
@@ -133,15 +161,19 @@ def worker(
 
 
 class WorkerOptions(NamedTuple):
-    """How many crawl workers there are, by default as many as suit the machine; and schedules."""
+    """How many crawl workers there are, by default as many as suit the machine; and schedules.
+
+    An engine that executes Runs stands in place of all crawl workers.
+    """
 
     crawlers: int | None
     schedules: bool
     json_log: bool
+    engine: Engine | None = None
 
     def supervisor(self, store: Store, settings: Settings) -> Supervisor:
         """What executes Runs with these options."""
-        crawlers = self.crawlers or default_crawlers()
+        crawlers = 0 if self.engine else self.crawlers or default_crawlers()
         memory = KILLED_ABOVE * settings.crawler_memory
         return Supervisor(
             store,
@@ -153,6 +185,7 @@ class WorkerOptions(NamedTuple):
             spread=settings.spread,
             json_log=self.json_log,
             public_url=settings.public_url,
+            engine=self.engine,
         )
 
     def described(self) -> str:
@@ -201,7 +234,7 @@ def _serve(server: Server, supervisor: Supervisor | None, more: str, *, json_log
     with ending_on_signals(stop), supervisor or nullcontext():
         _tell("started", f"livedata serves {server.address}/v1; {more}", as_json=json_log)
         server.run()
-        _tell_ending(supervisor, as_json=json_log)
+        _tell_ending(as_json=json_log, gives_back=supervisor is not None and supervisor.executes)
 
 
 def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
@@ -214,16 +247,16 @@ def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
         _logged_settings(as_json=json_log) as settings,
         _opened(settings, metrics, json_log=json_log) as store,
         ending_on_signals(lambda: signals.put(None)),
-        options.supervisor(store, settings) as supervisor,
+        options.supervisor(store, settings),
     ):
         works = f"livedata works on {store.place}: {options.described()}."
         _tell("started", works, as_json=json_log)
         signals.get()
-        _tell_ending(supervisor, as_json=json_log)
+        _tell_ending(as_json=json_log, gives_back=True)
 
 
-def _tell_ending(supervisor: Supervisor | None, *, as_json: bool) -> None:
-    runs = ": the Runs in progress go back into the queue" if supervisor else ""
+def _tell_ending(*, as_json: bool, gives_back: bool) -> None:
+    runs = ": the Runs in progress go back into the queue" if gives_back else ""
     _tell("ending", f"Ending{runs}.", as_json=as_json)
 
 

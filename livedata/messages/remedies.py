@@ -72,6 +72,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "name_price": "Set what a million tokens cost, read and written, in US dollars",
     "install_browser": "Install a browser",
     "install_notify": "Install the part of livedata that sends mail and chat",
+    "install_celery": "Install the part of livedata that hands Runs to Celery",
     "install_mcp": "Install the part of livedata that answers agents",
     "install_tables": "Install the part of livedata that writes Parquet files and workbooks",
     "install_research": "Install the part of livedata that asks a model",

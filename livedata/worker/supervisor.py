@@ -1,4 +1,4 @@
-"""What serve and worker have in common: crawl workers, looks, schedules that queue, notices."""
+"""What serve and worker have in common: crawl workers, or an engine; looks, schedules, notices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.crawlers import CrawlWorker
 from livedata.worker.delivery.courier import Courier
+from livedata.worker.engines import Engine, Enqueuer
 from livedata.worker.looks import LookWorker
 from livedata.worker.schedules import Schedules
 
@@ -60,7 +61,10 @@ class Dispatcher:
 
 
 class Supervisor:
-    """Works while its block is open; at its end every Run goes back into the queue."""
+    """Works while its block is open; at its end every Run goes back into the queue.
+
+    An `engine` gets Runs handed over; those it has are its own.
+    """
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Supervisor:
         spread: float = 0,
         json_log: bool = False,
         public_url: str = "",
+        engine: Engine | None = None,
     ) -> None:
         # Taken before `Schedules` sets this process to UTC: a browser shows pages by the local
         # time, so crawl workers keep it.
@@ -84,8 +89,15 @@ class Supervisor:
         self._looks = LookWorker(store, memory, environment)
         self._schedules = Schedules(store, zone, spread) if schedules else None
         self._courier = Courier(store, targets, public_url=public_url)
-        self._dispatcher = Dispatcher(self._courier.dispatch, self._looks.dispatch)
+        self._enqueuer = Enqueuer(store, engine) if engine else None
+        handing_over = (self._enqueuer.dispatch,) if self._enqueuer else ()
+        self._dispatcher = Dispatcher(self._courier.dispatch, self._looks.dispatch, *handing_over)
         self._deadline: float | None = None
+
+    @property
+    def executes(self) -> bool:
+        """Whether Runs are executed here."""
+        return bool(self._crawlers)
 
     def __enter__(self) -> Supervisor:
         for crawler in self._crawlers:
@@ -104,6 +116,8 @@ class Supervisor:
         self._dispatcher.finish_stop(deadline)
         self._courier.finish_stop(deadline)
         self._looks.finish_stop(deadline)
+        if self._enqueuer:
+            self._enqueuer.finish_stop(deadline)
         for crawler in self._crawlers:
             crawler.finish_stop(deadline)
 
@@ -120,6 +134,8 @@ class Supervisor:
             self._dispatcher.begin_stop()
             self._courier.begin_stop()
             self._looks.begin_stop()
+            if self._enqueuer:
+                self._enqueuer.begin_stop()
             for crawler in self._crawlers:
                 crawler.begin_stop()
         return self._deadline

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Event
 from typing import IO
@@ -43,12 +44,23 @@ def send(
 def run(
     command: str, event: CloudEvent, stopping: Event, seconds: float = SECONDS
 ) -> Problem | None:
-    """Run a command for an event; why that failed, or None if it ended with 0.
+    """Run a command for an event; why that failed, or None if it ended with 0."""
+    return outcome(lambda: _started(command, event.body + b"\n"), command, stopping, seconds)
+
+
+def outcome(
+    start: Callable[[], subprocess.Popen[bytes]],
+    command: str,
+    stopping: Event,
+    seconds: float = SECONDS,
+) -> Problem | None:
+    """Why a command failed whose process is started, in a session of its own; None if it ended
+    with 0.
 
     It is killed with its children after so many seconds, or if `stopping` is set.
     """
     try:
-        process = _started(command, event.body + b"\n")
+        process = start()
     except OSError as error:
         return Problem("notice.command_not_started", {"reason": error.strerror})
     assert process.stderr is not None
