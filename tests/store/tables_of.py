@@ -13,7 +13,10 @@ import psycopg
 
 
 class Columns(NamedTuple):
-    """A table: its columns in order, its constraints with their names, its indexes, its kind."""
+    """A table: its columns in order, its constraints with their names, its indexes, its kind.
+
+    The kind is how it is stored, with what PostgreSQL is told of it.
+    """
 
     columns: Sequence[tuple[Any, ...]]
     """Place, name, type, whether it may be null, default, and what else the database has of it."""
@@ -23,7 +26,8 @@ class Columns(NamedTuple):
 
 
 TABLES = """
-SELECT c.oid, c.relname, c.relpersistence FROM pg_class c
+SELECT c.oid, c.relname, concat_ws(' ', c.relpersistence, (
+    SELECT string_agg(o, ' ' ORDER BY o) FROM unnest(c.reloptions) AS o)) FROM pg_class c
 WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind = 'r'
 AND c.relname NOT LIKE 'alembic%%' ORDER BY c.relname
 """

@@ -17,6 +17,8 @@ import psycopg
 import pytest
 from alembic import command
 
+from benchmarks import scale
+from benchmarks.databases import POSTGRES
 from livedata.messages.validation import read
 from livedata.model.errors import StoreUnavailable
 from livedata.model.requests import CreateDataset
@@ -33,9 +35,9 @@ from livedata.store.database.store import Database, Store
 from livedata.store.database.table import VERSION
 from tests.cli.shell import Shell
 from tests.crawling import shop_source
-from tests.databases import Server, free_port, running_server
+from tests.databases import SETTINGS, Server, free_port, running_server
 from tests.made import make_dataset, meet_owner, take
-from tests.patience import LONG
+from tests.patience import LONG, until
 from tests.relay import Relay
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.site import Site
@@ -349,6 +351,31 @@ def test_without_what_it_needs_the_way_to_install_it_is_said() -> None:
     assert "-m pip install" in done.stderr
     assert "'psycopg[binary]" in done.stderr
     assert PASSWORD not in done.stderr
+
+
+# Vacuumed
+
+
+def test_a_long_history_does_not_keep_the_dead_of_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(SETTINGS, "autovacuum", "on")
+    monkeypatch.setitem(SETTINGS, "autovacuum_naptime", "1s")
+    monkeypatch.setitem(SETTINGS, "log_autovacuum_min_duration", "0")
+    with running_server() as server:
+        url = server.url(server.create())
+        with closing(Store(url)) as store:
+            scale.first_run(store)
+        with scale.connected(url) as driver:
+            filling = scale.Filling(driver, POSTGRES, 1_000)
+            filling.fill()  # with 20 Runs each
+            filling.queue()
+        # So few, and on so few pages, that PostgreSQL would leave them in its indexes by itself.
+        few = "status = 'queued' AND id < 'q000000000000150'"
+        say(url, f"UPDATE runs SET status = 'running', turn = CAST(id AS text) WHERE {few}")
+        say(url, "UPDATE runs SET status = 'succeeded' WHERE status = 'running'")
+        dead = f"had {2 * 146} dead item identifiers removed"
+        until(lambda: dead in server.log(), LONG)
 
 
 # Lost on the way

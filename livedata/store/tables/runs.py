@@ -22,6 +22,7 @@ from livedata.store.tables.columns import (
     packed,
     some,
     text,
+    vacuumed_soon,
     version_of,
 )
 
@@ -59,12 +60,14 @@ class RunRecord(SQLModel, table=True):
             unique=False,
         ),
         # Those that rows, revisions, observations and charges name: all of them were accepted.
-        archived(
-            "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
-            "started_at completed_at site checks stop facts",
-            order="rowid",
-            where="dataset_id = :dataset AND status = 'succeeded'",
-            always="started_at completed_at",
+        vacuumed_soon(
+            archived(
+                "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
+                "started_at completed_at site checks stop facts",
+                order="rowid",
+                where="dataset_id = :dataset AND status = 'succeeded'",
+                always="started_at completed_at",
+            )
         ),
     )
     id: bytes = own_id()
@@ -106,6 +109,7 @@ class AttemptRecord(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
         some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
+        vacuumed_soon({}),
     )
     id: bytes = own_id()
     run_id: bytes = id_of("runs")

@@ -168,7 +168,8 @@ CREATE TABLE runs (
 	followed BOOLEAN,
 	CONSTRAINT pk_runs PRIMARY KEY (id),
 	CONSTRAINT fk_runs_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0.01, vacuum_index_cleanup = on);
 
 CREATE INDEX ix_runs_dataset_id_completed_at ON runs (dataset_id, completed_at) WHERE facts IS NOT NULL AND status = 'succeeded';
 
@@ -196,7 +197,8 @@ CREATE TABLE attempts (
 	CONSTRAINT pk_attempts PRIMARY KEY (id),
 	CONSTRAINT uq_attempts_run_id_number UNIQUE (run_id, number),
 	CONSTRAINT fk_attempts_run_id_runs FOREIGN KEY(run_id) REFERENCES runs (id)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0.01, vacuum_index_cleanup = on);
 
 CREATE INDEX ix_attempts_started_at ON attempts (started_at) WHERE steps IS NOT NULL;
 
