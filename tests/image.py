@@ -23,7 +23,8 @@ from urllib.request import urlopen
 import click
 
 from livedata.worker.supervisor import GRACE
-from tests.databases import free_port
+from tests.databases import free_port, running_server
+from tests.examples.test_containers import composed
 from tests.patience import until
 from tests.site import Site
 from tests.test_readme import ROOT
@@ -128,31 +129,35 @@ def check_user(image: Image) -> str:
     return f"it runs as user {user}, who writes to its home and /tmp alone"
 
 
-def check_run(image: Image, site: Site, folder: Path, *, browser: bool) -> str:
+def check_run(image: Image, site: Site, folder: Path, *store: str, browser: bool = False) -> str:
     """A dataset is created, and a Run of it accepted."""
     source = (ROOT / "examples" / "books.toml").read_text().replace("127.0.0.1:8000", site.host)
     if browser:
         source = source.replace("version = 1\n", 'version = 1\nrender = "browser"\n')
     (folder / "books.toml").write_text(source)
-    mount = ("--volume", f"{folder}:/sources:ro")
+    mount = ("--volume", f"{folder}:/sources:ro", *store)
     # Chromium's own sandbox makes namespaces, which the filter of calls of most engines forbids.
     more = (*mount, "--security-opt", "seccomp=unconfined") if browser else mount
     image.run("dataset", "create", "/sources/books.toml", options=mount)
     image.run("run", "second-hand-books", options=more)
-    rows = image.run("dataset", "export", "second-hand-books").splitlines()[1:]
+    rows = image.run("dataset", "export", "second-hand-books", options=store).splitlines()[1:]
     assert len(rows) == 7, rows
     return f"a Run{' in a Chromium' if browser else ''} read {len(rows)} rows"
 
 
-def check_life(image: Image) -> str:
-    """No process stays behind as a zombie, and SIGTERM ends all in time."""
-    with image.serving() as (name, _):
+def check_life(image: Image, *store: str) -> str:
+    """The compose file finds it healthy, no zombie stays behind, and SIGTERM ends all in time."""
+    *_, script = composed()["services"]["api"]["healthcheck"]["test"]
+    with image.serving(*store) as (name, port):
+        image.inside(name, f"python3 -c '{script.replace(':8000/', f':{port}/')}'")
         image.inside(name, "(sleep 0.1 &)")
         states = "sleep 0.5; cat /proc/[0-9]*/stat | cut -d' ' -f3"
         assert "Z" not in image.inside(name, states).split()
         seconds, code = image.end(name)
     assert (code, seconds < GRACE) == (0, True), (code, seconds)
-    return f"SIGTERM ended a server with {code} in {seconds:.1f} s, and no zombie was left"
+    return (
+        f"a server was healthy, left no zombie, and ended with {code} {seconds:.1f} s after SIGTERM"
+    )
 
 
 def check(archive: Path, *, browser: bool) -> None:
@@ -169,6 +174,10 @@ def check(archive: Path, *, browser: bool) -> None:
         click.echo(check_user(image))
         click.echo(check_run(image, site, folder, browser=browser))
         click.echo(check_life(image))
+        with running_server() as server:
+            url = f"LIVEDATA_DATABASE_URL={server.url(server.create())}"
+            click.echo(f"PostgreSQL: {check_run(image, site, folder, '--env', url)}")
+            click.echo(f"PostgreSQL: {check_life(image, '--env', url)}")
 
 
 def main(words: list[str]) -> int:
