@@ -1,8 +1,7 @@
-"""What `examples/deploy` and the page about it tell an administrator to write and to type."""
+"""What the units of `examples/deploy` and the page about it tell an administrator to type."""
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import re
@@ -10,14 +9,11 @@ import shlex
 import stat
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
 
 from livedata.config import Settings
 from tests.notices.receiver import Receiver, receiving
@@ -28,18 +24,11 @@ DEPLOY = ROOT / "examples" / "deploy"
 PAGE = ROOT / "docs" / "how-to" / "deploy.md"
 UNITS = sorted(DEPLOY.glob("*.service"))
 HOME = "/var/lib/livedata"
-OF_POSTGRES = {"PGPASSWORD", "POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
 
 
 def known_settings() -> set[str]:
     """Every variable that livedata reads."""
     return {f"LIVEDATA_{name.upper()}" for name in Settings.__struct_fields__}
-
-
-def composed() -> dict[str, Any]:
-    """The compose file."""
-    parsed: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    return parsed
 
 
 def unit(file: Path) -> ConfigParser:
@@ -77,32 +66,6 @@ def test_a_unit_passes_the_judge_of_systemd(file: Path, tmp_path: Path) -> None:
     assert (judged.returncode, judged.stderr) == (0, "")
 
 
-def test_the_services_of_the_compose_file_start_what_there_is() -> None:
-    services = composed()["services"]
-    assert set(services) == {"database", "api", "worker"}
-    assert {name: wrong(services[name]["command"]) for name in ("api", "worker")} == {
-        "api": None,
-        "worker": None,
-    }
-    assert services["worker"]["deploy"]["replicas"] == 2
-    # The API follows no schedules with this option; the workers do.
-    assert "--no-worker" in services["api"]["command"]
-    assert "--no-schedules" not in services["worker"]["command"]
-
-
-def test_the_variables_of_the_compose_file_are_read_by_somebody() -> None:
-    services = composed()["services"]
-    named = {name for service in services.values() for name in service["environment"]}
-    assert named - OF_POSTGRES <= known_settings()
-    url = services["api"]["environment"]["LIVEDATA_DATABASE_URL"]
-    user, database = (
-        services["database"]["environment"][f"POSTGRES_{each}"] for each in ("USER", "DB")
-    )
-    assert url == f"postgresql://{user}@database/{database}"
-    # No password stands in the file.
-    assert services["database"]["environment"]["POSTGRES_PASSWORD"].startswith("${PGPASSWORD:?")
-
-
 def test_commands_are_given_as_the_user_of_the_unit_without_sudo(tmp_path: Path) -> None:
     (wrapper,) = (block for block in blocks(PAGE.read_text(), "") if "exec " in block)
     # Of the machine only the user and the program are others.
@@ -124,28 +87,16 @@ def test_commands_are_given_as_the_user_of_the_unit_without_sudo(tmp_path: Path)
     assert "sudo" not in PAGE.read_text()
 
 
-def test_the_compose_file_builds_the_container_file() -> None:
-    build = composed()["services"]["api"]["build"]
-    assert (DEPLOY / build["context"]).resolve() == ROOT
-    assert (ROOT / build["dockerfile"]).is_file()
-
-
-def test_the_container_file_installs_extras_that_there_are_and_starts_what_there_is() -> None:
-    text = (DEPLOY / "Containerfile").read_text()
-    (extras,) = re.findall(r"'/src\[([\w,]+)\]'", text)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(extras.split(",")) <= set(project["optional-dependencies"])
-    assert json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0]) == ["livedata"]
-    assert wrong(json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])) is None
-    assert "constraints.txt" in text
-    assert (ROOT / "constraints.txt").is_file()
-
-
-def section(title: str) -> list[str]:
-    """The blocks of commands below a title of the page."""
+def section(title: str) -> str:
+    """What stands below a title of the page."""
     match = re.search(rf"^## {title}\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert match
-    return blocks(match[1], "sh")
+    return match[1]
+
+
+def commands(title: str) -> list[str]:
+    """The blocks of commands below a title of the page."""
+    return blocks(section(title), "sh")
 
 
 class Machine:
@@ -203,8 +154,8 @@ def test_the_commands_of_the_page_do_what_it_says(
     source = source.replace("127.0.0.1:8000", site.host).replace("second-hand-books", "books")
     (tmp_path / "books.toml").write_text(source)
     machine = Machine(tmp_path, site.host)
-    (begin,) = section("First key, first schedule")
-    back_up, restore = section("Back up, restore")
+    (begin,) = commands("First key, first schedule")
+    back_up, restore = commands("Back up, restore")
     (tmp_path / "mail.url").write_text(f"json://{chat.place}/\n")
     assert "All is well." in machine.sh(begin)
     sound = machine.sh(back_up)
