@@ -60,7 +60,10 @@ SAFE: Final = {"fsync": "on", "full_page_writes": "on"}
 AT_A_TIME: Final = 100
 LET_GO: Final = 60_000
 PASSED: Final = (0, 100_000, 300_000)
-"""After so many Runs that have passed the queue since a vacuum it is looked at."""
+"""After so many Runs that have passed the queue since a vacuum it is looked at.
+
+One of each dataset comes at once, as at each full hour: where few wait, they leave nothing behind.
+"""
 ASKED: Final = {
     "a Run by its id": ("SELECT * FROM runs WHERE id = %s", "runs.id"),
     "the newest Run of a dataset": (
@@ -127,25 +130,20 @@ class Filling(scale.Filling):
         seen = self._by_time(moment, 4)
         self._copy("observations", of_each, id=seen, **of, observed_at=moment)
 
-    def pass_by(self, batch: int) -> None:
-        """Let some Runs be queued, begun and ended, a transaction each."""
-        moment, number = str(self._now + batch * 1_000_000), f"(n + {batch * AT_A_TIME})"
+    def pass_by(self, hour: int) -> None:
+        """Let a Run of each dataset be queued at once, then begun and ended, some at a time."""
+        moment = f"{self._now + hour * 1_000_000_000} + n"
         nulls = dict.fromkeys(("started_at", "completed_at", "facts", "stop", "turn"), "NULL")
-        of = {
-            "id": self._by_time(moment, 5),
-            "dataset_id": self._id("d", f"{number} % {self._count}"),
-        }
-        waits = {"site": f"'site-' || {number} % {scale.SITES}", "status": "'queued'", **of}
-        self._copy("runs", self._numbers(AT_A_TIME), **waits, **nulls, queued_at=moment)
-        for change in (
-            "status = 'running', turn = site, started_at = queued_at",
-            "status = 'succeeded', completed_at = queued_at, facts = (SELECT facts FROM t_runs)",
-        ):
-            say(
-                self._driver,
-                f"UPDATE runs SET {change} WHERE queued_at = {moment} AND "
-                "status IN ('queued', 'running')",
-            )
+        of = {"id": self._by_time(moment, 5), "dataset_id": self._id("d", "n")}
+        waits = {"site": f"'site-' || n % {scale.SITES}", "status": "'queued'", **of}
+        all_ = self._numbers(self._count)
+        self._copy("runs", all_, **waits, **nulls, queued_at=moment)
+        first = f"SELECT id FROM runs WHERE status = 'queued' ORDER BY queued_at LIMIT {AT_A_TIME}"
+        for _ in range(0, self._count, AT_A_TIME):
+            begun = "status = 'running', turn = site, started_at = queued_at"
+            say(self._driver, f"UPDATE runs SET {begun} WHERE id IN ({first})")
+            ended = "status = 'succeeded', facts = (SELECT facts FROM t_runs)"
+            say(self._driver, f"UPDATE runs SET {ended} WHERE status = 'running'")
 
     def _by_time(self, moment: str, salt: int) -> str:
         """An id as those of Runs are: milliseconds before all else."""
@@ -318,15 +316,13 @@ def let_go(url: str) -> None:
 
 def passed(url: str, count: int) -> None:
     """Print what a look at the queue takes while what has passed it is not vacuumed."""
-    batch = 0
+    passed_by = 0
     with closing(Store(url)) as store, psycopg.connect(url, autocommit=True) as driver:
         filling = Filling(driver, count, 0)
         for target in PASSED:
-            while batch * AT_A_TIME < target:
-                filling.pass_by(batch)
-                batch += 1
-                if batch % 10 == 0:
-                    look(store)  # who looks marks what is dead
+            while passed_by < target:
+                filling.pass_by(passed_by // count)
+                passed_by += count
             times: list[float] = []
             for _ in range(7):
                 timed(partial(look, store), times)

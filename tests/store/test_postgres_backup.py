@@ -16,6 +16,7 @@ from livedata.store.database.store import Database, Store
 from tests.cli.shell import Shell
 from tests.databases import Server, programs
 from tests.made import make_dataset, take
+from tests.store.tables_of import differences, tables_of
 
 pytestmark = pytest.mark.postgres
 
@@ -46,6 +47,8 @@ def test_the_command_that_is_named_makes_a_backup_that_can_be_restored(
     sh(f'pg_restore --dbname "{postgres.url(restored)}" "{dump}"')
     with closing(Database(postgres.url(restored))) as copy:
         report = check_store(copy)
+    # With what the tables tell the server of how they are to be vacuumed.
+    assert differences(tables_of(url), tables_of(postgres.url(restored))) == []
     postgres.drop(restored)
     assert (report.problems, report.rows) == ([], 3)
 
