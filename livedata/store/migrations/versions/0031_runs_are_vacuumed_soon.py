@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from alembic import op
 
-revision = "0032"
+revision = "0031"
 down_revision = "0030"
 branch_labels = None
 depends_on = None
