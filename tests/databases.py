@@ -17,6 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
 
@@ -161,6 +163,7 @@ class Replica(Server):
         super().__init__(folder)
         self._primary = primary
 
+    @override
     def _make(self, data: Path) -> subprocess.Popen[bytes]:
         whose = f"host=127.0.0.1 port={self._primary.port} user=postgres application_name=replica"
         fast = ("--checkpoint=fast", "--no-sync", "--write-recovery-conf")

@@ -46,7 +46,7 @@ class Database:
 
     @contextmanager
     def reading(self, *, by_replica: bool = False) -> Iterator[Reader]:
-        """One read transaction; if a replica is named that has all that is written, it may be there.
+        """One read transaction; it may be of a replica that has all that is written.
 
         Raises StoreUnavailable if the store cannot be reached, Damaged for what cannot be read.
         """

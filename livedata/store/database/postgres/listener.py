@@ -29,8 +29,8 @@ _CONNECTED = "SELECT numbackends FROM pg_stat_database WHERE datname = current_d
 
 # Through a pooler the calls would come to connections of others.
 _POOLED = (
-    "LIVEDATA_DATABASE_URL leads to a pooler, through which no calls are heard: a Run that is queued "
-    "begins up to 10 seconds later. Name the server itself with LIVEDATA_LISTEN_URL."
+    "LIVEDATA_DATABASE_URL leads to a pooler, through which no calls are heard: a Run that is "
+    "queued begins up to 10 seconds later. Name the server itself with LIVEDATA_LISTEN_URL."
 )
 
 

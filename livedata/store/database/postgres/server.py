@@ -40,8 +40,8 @@ _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # Whoever asks wants a few rows of very many: to start other processes for that, or to compile it,
 # takes a tenth of a second. Not by the parameters: some poolers refuse those that they do not know.
 _PLAIN = (
-    "SELECT set_config('max_parallel_workers_per_gather', '0', {0}), set_config('jit', 'off', {0}), "
-    "pg_backend_pid()"
+    "SELECT set_config('max_parallel_workers_per_gather', '0', {0}), "
+    "set_config('jit', 'off', {0}), pg_backend_pid()"
 )
 # A process that stands still with locks must not stop everybody who waits for them. A reader has
 # none: an export into a pipe may take its time. All is asked in one statement, with the time.

@@ -83,7 +83,7 @@ def passes(text: str) -> bool:
     return any(part in text for part in _PASSES)
 
 
-_TRIED = re.compile(r"^- host: '(.*?)', port: '?(\d*).*?failed: (.*)$", re.MULTILINE)
+_TRIED = re.compile(r"^- host: '(.*?)', port: '?(\d*).*failed: (.*)$", re.MULTILINE)
 """What the library says of each server that it has tried in vain."""
 
 
