@@ -169,6 +169,16 @@ class Replica(Server):
         fast = ("--checkpoint=fast", "--no-sync", "--write-recovery-conf")
         return self.run("pg_basebackup", "-D", data, "-d", whose, *fast)
 
+    @override
+    def answers(self) -> bool:
+        """Whether it takes connections, and receives what is written."""
+        if not super().answers():
+            return False
+        import psycopg
+
+        with psycopg.connect(self.url("postgres")) as driver:
+            return driver.execute("SELECT 1 FROM pg_stat_wal_receiver").fetchone() is not None
+
     def promote(self) -> None:
         """Let it be the server that is written."""
         self.ask("SELECT pg_promote()")

@@ -154,14 +154,18 @@ def test_a_worker_behind_a_pooler_finds_runs_by_its_looks_and_says_so(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("LIVEDATA_DATABASE_URL", behind(pooler, crawling))
-    said = ""
+    said: list[str] = []
+
+    def heard() -> str:
+        said.append(capfd.readouterr().err)
+        return "".join(said)
+
     with called(tmp_path, site.host, SLOW_POLL=0.5):
         for name in ("a", "b"):
             site.page(f"/{name}", listing(name))
             enqueue(crawling, site, name)
         until(lambda: statuses(crawling.store) == ["succeeded"] * 2)
-        while "LIVEDATA_LISTEN_URL" not in said:
-            said += capfd.readouterr().err
+        until(lambda: "LIVEDATA_LISTEN_URL" in heard())
 
 
 def test_a_worker_behind_a_pooler_hears_calls_at_the_address_that_is_named_for_them(
@@ -226,9 +230,11 @@ class Away:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.asked = 0
 
     async def claim(self, _room: int) -> Any:
         """Raise what a store raises."""
+        self.asked += 1
         raise StoreUnavailable("The store is away.")
 
 
@@ -240,13 +246,14 @@ class Deaf:
 
 def test_workers_ask_a_store_that_is_away_less_and_less_and_not_together(store: Store) -> None:
     async def pauses() -> list[float]:
-        queue, told = RunQueue(cast(Any, Away(store)), cast(Any, Deaf())), []
-        for _ in range(8):
+        away, told = Away(store), []
+        queue = RunQueue(cast(Any, away), cast(Any, Deaf()))
+        for number in range(1, 9):
             queue._not_before = 0.0
             await queue.claim(4, idle=True)
             told.append(queue._not_before - time.monotonic())
-            # Until then nobody is asked, else this would be told anew.
-            assert not (await queue.claim(4, idle=True))[0].begun
+            await queue.claim(4, idle=True)
+            assert away.asked == number
         return told
 
     one, other = asyncio.run(pauses()), asyncio.run(pauses())
@@ -256,6 +263,18 @@ def test_workers_ask_a_store_that_is_away_less_and_less_and_not_together(store: 
 
 
 # Several servers in a URL
+
+
+def test_a_connection_whose_server_takes_no_writes_any_more_is_not_used_again(
+    store: Store,
+) -> None:
+    with store.reading():
+        pass
+    (line,) = cast(Any, store)._backend._idle
+    line.ask("SET default_transaction_read_only = on")
+    with pytest.raises(StoreUnavailable, match="it is read-only"):
+        accounts.grant(store, "local", 1)
+    assert accounts.grant(store, "local", 1)["balanceAfter"] == 1001
 
 
 @pytest.mark.parametrize(
@@ -325,7 +344,8 @@ def test_what_was_answered_survives_its_server_and_all_go_on_with_the_replica(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_server() as primary, running_replica(primary) as replica, ExitStack() as stack:
-        url = both(primary, replica, "postgres")
+        # The replica is named first: it is passed over as long as it takes no writes.
+        url = both(replica, primary, "postgres")
         (tmp_path / "config.toml").write_text(f'database_url = "{url}"\n')
         monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
         store = stack.enter_context(closing(Store(url)))
@@ -419,6 +439,7 @@ def test_a_replica_that_is_behind_is_not_asked_until_it_has_all(
     replicated: Store, pair: tuple[Server, Replica], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "AGAIN", 0.0)
+    monkeypatch.setattr(backend, "PATIENT", 0.2)
     dataset = make_dataset(replicated, name="behind")
     until(lambda: asks_replica(replicated))
     with pair[1].standing_still():
@@ -459,15 +480,21 @@ def test_a_replica_that_is_away_holds_up_one_request_at_a_time(
     monkeypatch.setattr(backend, "AGAIN", HOUR)
     postgres = cast(Any, replicated)._backend
     postgres._replica._trouble = "it was away"
-    tried = []
+    tried, gate = [], threading.Event()
 
-    def problem() -> str:
+    def problem(_: float) -> str:
         tried.append(1)
+        gate.wait(LONG)
         return "it is away"
 
     monkeypatch.setattr(postgres._replica, "problem", problem)
-    for _ in range(5):
-        asks_replica(replicated)
+    first = threading.Thread(target=asks_replica, args=(replicated,))
+    first.start()
+    until(lambda: tried == [1])
+    assert not asks_replica(replicated)
+    gate.set()
+    first.join()
+    assert not asks_replica(replicated)
     assert tried == [1]
 
 

@@ -75,8 +75,8 @@ SELECT system_identifier = %(system)s AND pg_is_in_recovery()
 FROM pg_control_system()
 """
 """Whether a server is a replica of that one, and whether it has all of that."""
-BEHIND = 0.05
-"""So many seconds is waited for a replica that has not all yet."""
+BEHIND, PATIENT = 0.05, 2.0
+"""So many seconds is waited for a replica that has not all yet: by a request, and to judge it."""
 AGAIN = 2.0
 """The seconds for which a replica is not asked that was away, or behind for longer."""
 SCHEMA = Path(__file__).with_name("schema.sql")
@@ -124,7 +124,7 @@ class Postgres:
 
     def replica_problem(self) -> str | None:
         """Why the replica is not asked now, as a sentence; None if it is, or there is none."""
-        return None if self._replica is None else self._replica.problem()
+        return None if self._replica is None else self._replica.problem(PATIENT)
 
     def once(self, sql: str, **values: object) -> Row:
         """The one row that `sql` selects, outside of a transaction."""
@@ -352,12 +352,12 @@ class Replica:
         """Let go of every connection."""
         self._server.close()
 
-    def problem(self) -> str | None:
-        """Why it is not asked, as a sentence; None if it has all that is written."""
+    def problem(self, patience: float) -> str | None:
+        """Why it is not asked, as a sentence; None if it has all that is written by then."""
         # Asked outside of the transaction that follows: one sees nothing that comes after its first
         # question, of which this would be a part.
         written, system = self._primary.once(_WRITTEN)
-        end = time.monotonic() + BEHIND
+        end = time.monotonic() + patience
         while True:
             try:
                 follows, has_all = self._server.once(_FOLLOWS, written=written, system=system)
@@ -378,7 +378,7 @@ class Replica:
         if before is not None:
             # One request tries it, which may take seconds; others need not wait.
             self._next_try = now + AGAIN
-        self._trouble = trouble = self.problem()
+        self._trouble = trouble = self.problem(BEHIND)
         if trouble is not None:
             self._next_try = time.monotonic() + AGAIN
         if trouble is not None and before is None:
