@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -346,7 +349,9 @@ def test_what_was_answered_survives_its_server_and_all_go_on_with_the_replica(
     with running_server() as primary, running_replica(primary) as replica, ExitStack() as stack:
         # The replica is named first: it is passed over as long as it takes no writes.
         url = both(replica, primary, "postgres")
-        (tmp_path / "config.toml").write_text(f'database_url = "{url}"\n')
+        relay = stack.enter_context(Relay(replica.url("postgres")))
+        text = f'database_url = "{url}"\nread_url = "{relay.url}"\n'
+        (tmp_path / "config.toml").write_text(text)
         monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
         store = stack.enter_context(closing(Store(url)))
         meet_owner(store, "local", 1_000)
@@ -371,11 +376,17 @@ def test_what_was_answered_survives_its_server_and_all_go_on_with_the_replica(
                 answered.append(answer["runId"])
             return status == 202
 
+        def is_shown() -> bool:
+            return serving.ask("GET", f"/v1/datasets/{ids.format_uuid(made[0])}")[0] == 200
+
+        until(lambda: is_shown() and relay.statements >= 3)
         assert [post(each) for each in made[:6]] == [True] * 6
         primary.stop()
         assert not post(made[6])
         replica.promote()
         until(lambda: post(made[6]), LONG)
+        # What was read is the server itself now.
+        assert is_shown()
         assert [post(each) for each in made[7:]] == [True] * 5
         until(lambda: statuses(store) == ["succeeded"] * 12, LONG)
         with store.reading() as reader:
@@ -513,8 +524,30 @@ def test_a_server_that_is_no_replica_of_the_store_is_not_asked_and_doctor_says_s
         (tmp_path / "config.toml").write_text(text)
         (tmp_path / "config.toml").chmod(0o600)
         assert "is no replica that follows" in Shell(tmp_path)("doctor", code=9).stdout
+        script = "from livedata import wsgi; print(wsgi.store.replica_problem())"
+        environ = {**os.environ, "LIVEDATA_HOME": str(tmp_path)}
+        started = [sys.executable, "-W", "ignore", "-c", script]
+        said = subprocess.run(started, env=environ, capture_output=True, text=True, check=True)
+        assert "is no replica that follows" in said.stdout
     finally:
         postgres.drop(other)
+
+
+def test_of_several_servers_to_read_from_the_one_is_used_that_follows_now(
+    pair: tuple[Server, Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    primary, replica = pair
+    monkeypatch.setattr(backend, "AGAIN", 0.0)
+    monkeypatch.setattr(backend, "BEHIND", LONG)
+    url = both(primary, replica, "livedata")
+    with closing(Store(of_user(primary), read_url=url)) as store:
+        store.ensure()
+        # A connection to one that was a replica, and was promoted.
+        postgres = cast(Any, store)._backend
+        with closing(Postgres(of_user(primary))) as other:
+            postgres._replica._server._idle.append(other._line())
+        assert not asks_replica(store)
+        assert asks_replica(store)
 
 
 def test_what_is_read_over_http_is_asked_of_the_replica(

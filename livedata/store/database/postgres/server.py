@@ -288,8 +288,7 @@ class Postgres:
         # pooler stands between. It may be another one for each transaction, so nothing is kept
         # there for the next: neither settings nor prepared statements.
         made_with = driver.info.backend_pid
-        here = "false" if autocommit else "true"
-        plain = _PLAIN.format(f"{here} OR pg_backend_pid() <> {made_with}")
+        plain = _PLAIN.format(f"{not autocommit} OR pg_backend_pid() <> {made_with}")
         *_, answers = driver.execute(plain, prepare=False).fetchone() or (made_with,)
         self._pooled = answers != made_with
         if self._pooled:
@@ -364,6 +363,7 @@ class Replica:
             except StoreUnavailable as error:
                 return error.message.replace("LIVEDATA_DATABASE_URL", "LIVEDATA_READ_URL")
             if not follows:
+                self._server.close()  # of several in its URL, another one may be the replica now
                 return words.no_replica(self._server.place)
             if has_all:
                 return None
@@ -384,8 +384,8 @@ class Replica:
         if trouble is not None and before is None:
             log.warning("%s", trouble, extra={"event": "replica.unavailable"})
         elif trouble is None and before is not None:
-            text = f"The replica at {self._server.place} is asked again."
-            log.warning("%s", text, extra={"event": "replica.available"})
+            again = words.asked_again(self._server.place)
+            log.warning("%s", again, extra={"event": "replica.available"})
         return trouble is None
 
 

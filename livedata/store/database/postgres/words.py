@@ -113,6 +113,11 @@ def no_replica(place: str) -> str:
     )
 
 
+def asked_again(place: str) -> str:
+    """The sentence for a replica that was away."""
+    return f"The replica at {place} is asked again."
+
+
 def behind(place: str) -> str:
     """The sentence for a replica that has not all that was written."""
     return (
