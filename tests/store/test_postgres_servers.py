@@ -51,7 +51,7 @@ from tests.runs.test_called_workers import HOUR, called, enqueue, statuses
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.site import Site
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 PASSWORD = "s3cr3t"
 LOG = "livedata.store"
 
@@ -171,17 +171,25 @@ def test_a_worker_behind_a_pooler_finds_runs_by_its_looks_and_says_so(
         until(lambda: "LIVEDATA_LISTEN_URL" in heard())
 
 
+@pytest.mark.parametrize("at", ["the server", "a session pooler"])
 def test_a_worker_behind_a_pooler_hears_calls_at_the_address_that_is_named_for_them(
+    at: str,
     crawling: Crawling,
     site: Site,
     pooler: Pooler,
+    postgres: Server,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("LIVEDATA_DATABASE_URL", behind(pooler, crawling))
-    monkeypatch.setenv("LIVEDATA_LISTEN_URL", crawling.store.url)
     site.page("/a", listing("a"))
-    with called(tmp_path, site.host):
+    with ExitStack() as stack:
+        listen_url = crawling.store.url
+        if at == "a session pooler":
+            session = stack.enter_context(running_pooler(postgres, "session"))
+            listen_url = behind(session, crawling)
+        monkeypatch.setenv("LIVEDATA_LISTEN_URL", listen_url)
+        stack.enter_context(called(tmp_path, site.host))
         until(lambda: _listening(crawling.store))
         enqueue(crawling, site, "a")
         until(lambda: statuses(crawling.store) == ["succeeded"])
