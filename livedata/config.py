@@ -40,6 +40,8 @@ class Settings(Struct, frozen=True):
 
     home: Path
     database_url: str
+    read_url: str = ""
+    listen_url: str = ""
     allow_hosts: str = ""
     only_hosts: str = ""
     public_url: str = ""
@@ -88,9 +90,12 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     # `or`: an empty variable counts as none, as a shell script leaves it behind.
     home = Path(environ.get("LIVEDATA_HOME") or user_data_path("livedata")).expanduser()
     given = _Given(environ, _read_file(home / "config.toml"), home / "config.toml")
+    database_url = given.text("database_url", f"sqlite:///{home / 'livedata.db'}")
     return Settings(
         home=home,
-        database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
+        database_url=database_url,
+        read_url=given.beside(database_url, "read_url"),
+        listen_url=given.beside(database_url, "listen_url"),
         allow_hosts=given.text("allow_hosts", ""),
         only_hosts=given.text("only_hosts", ""),
         public_url=given.address("public_url"),
@@ -174,6 +179,18 @@ class _Given(Struct, frozen=True):
             raise Invalid(
                 f"{self._where(name)} must be an address without a user, a query or a fragment, "
                 f"such as {example}."
+            )
+        return value
+
+    def beside(self, database_url: str, name: str) -> str:
+        """The URL of another server beside that of the store."""
+        value, kinds = self.text(name, ""), ("postgresql://", "postgres://")
+        if value and not (value.startswith(kinds) and database_url.startswith(kinds)):
+            # It is not repeated: it may hold a password.
+            raise Invalid(
+                f"{self._where(name)} must be the URL of a PostgreSQL server, such as "
+                "postgresql://livedata@db2.example/livedata, beside a store in PostgreSQL, which "
+                "LIVEDATA_DATABASE_URL names."
             )
         return value
 

@@ -17,6 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
 
@@ -53,21 +55,25 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._names = (f"livedata_{number}" for number in count(1))
 
-    def start(self) -> None:
-        """Start the server, and wait until it answers."""
+    def start(self, **settings: str) -> None:
+        """Start the server with settings of its own, and wait until it answers."""
         data = self.folder / "data"
         if not data.exists():
-            trust = ("-U", "postgres", "-A", "trust")
-            made = self._run("initdb", "-D", data, *trust, "-E", "UTF8", "--no-locale", "--no-sync")
-            assert made.wait(60) == 0, self.log()
-        settings = SETTINGS | {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+            assert self._make(data).wait(60) == 0, self.log()
+        place = {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        settings = SETTINGS | place | settings
         options = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
-        self._process = self._run("postgres", "-D", data, *options)
+        self._process = self.run("postgres", "-D", data, *options)
         end = time.monotonic() + 30
-        while not self._answers():
+        while not self.answers():
             assert self._process.poll() is None, self.log()
             assert time.monotonic() < end, self.log()
             time.sleep(0.05)
+
+    def _make(self, data: Path) -> subprocess.Popen[bytes]:
+        """The program that makes the files of the server."""
+        trust = ("-U", "postgres", "-A", "trust")
+        return self.run("initdb", "-D", data, *trust, "-E", "UTF8", "--no-locale", "--no-sync")
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop the server; by default as if it crashed."""
@@ -130,7 +136,8 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as driver:
             driver.execute(sql)
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it takes connections."""
         import psycopg
 
         try:
@@ -139,13 +146,93 @@ class Server:
             return False
         return True
 
-    def _run(self, program: str, *arguments: object) -> subprocess.Popen[bytes]:
+    def run(self, program: str | Path, *arguments: object) -> subprocess.Popen[bytes]:
+        """Start a program as the user of the server."""
         command = [str(self._programs / program), *map(str, arguments)]
         # Tests may be killed: their server then ends with them.
         guard = ("setpriv", "--pdeathsig", "QUIT")
         command = [*(guard if shutil.which(guard[0]) else ()), *command]
         with (self.folder / "log").open("a") as log:
             return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, **self._user)
+
+
+class Replica(Server):
+    """A streaming replica of a server, in a folder of its own."""
+
+    def __init__(self, primary: Server, folder: Path) -> None:
+        super().__init__(folder)
+        self._primary = primary
+
+    @override
+    def _make(self, data: Path) -> subprocess.Popen[bytes]:
+        whose = f"host=127.0.0.1 port={self._primary.port} user=postgres application_name=replica"
+        fast = ("--checkpoint=fast", "--no-sync", "--write-recovery-conf")
+        return self.run("pg_basebackup", "-D", data, "-d", whose, *fast)
+
+    @override
+    def answers(self) -> bool:
+        """Whether it takes connections, and receives what is written."""
+        if not super().answers():
+            return False
+        import psycopg
+
+        with psycopg.connect(self.url("postgres")) as driver:
+            return driver.execute("SELECT 1 FROM pg_stat_wal_receiver").fetchone() is not None
+
+    def promote(self) -> None:
+        """Let it be the server that is written."""
+        self.ask("SELECT pg_promote()")
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Let it receive what is written, and show none of that."""
+        self.ask("SELECT pg_wal_replay_pause()")
+        try:
+            yield
+        finally:
+            self.ask("SELECT pg_wal_replay_resume()")
+
+
+class Pooler:
+    """PgBouncer before a server, which gives each transaction any of a few connections."""
+
+    def __init__(self, server: Server, folder: Path, *, mode: str = "transaction") -> None:
+        self.port = free_port()
+        lines = {
+            "listen_addr": "127.0.0.1",
+            "listen_port": str(self.port),
+            "unix_socket_dir": "",
+            "auth_type": "any",
+            "pool_mode": mode,
+            "default_pool_size": "3",
+            "max_client_conn": "500",
+        }
+        to = f"host=127.0.0.1 port={server.port} user=postgres"
+        settings = "\n".join(f"{name} = {value}" for name, value in lines.items())
+        file = folder / "pgbouncer.ini"
+        file.write_text(f"[databases]\n* = {to}\n[pgbouncer]\n{settings}\n")
+        file.chmod(0o644)
+        program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+        assert program is not None, "Install the package pgbouncer, or give --database sqlite."
+        self._process = server.run(program, file)
+        end = time.monotonic() + 30
+        while not self._takes():
+            assert time.monotonic() < end, server.log()
+            time.sleep(0.02)
+
+    def _takes(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+        return False
+
+    def url(self, database: str) -> str:
+        """The address of a database behind it."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait(30)
 
 
 class EmptyDatabase:
@@ -215,15 +302,45 @@ def full_disk(url: str, table: str) -> Iterator[None]:
 @contextmanager
 def running_server() -> Iterator[Server]:
     """A server that is running, for as long as the block."""
-    # A short path: that of a socket ends at 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="livedata-pg-"))
-    try:
+    with _folder() as folder:
         server = Server(folder)
         server.start()
         try:
             yield server
         finally:
             server.stop()
+
+
+@contextmanager
+def running_replica(primary: Server) -> Iterator[Replica]:
+    """A replica of a server, for as long as the block."""
+    with _folder() as folder:
+        replica = Replica(primary, folder)
+        replica.start()
+        try:
+            yield replica
+        finally:
+            replica.stop()
+
+
+@contextmanager
+def running_pooler(server: Server, mode: str = "transaction") -> Iterator[Pooler]:
+    """A pooler before a server, for as long as the block."""
+    with _folder() as folder:
+        folder.chmod(0o755)
+        pooler = Pooler(server, folder, mode=mode)
+        try:
+            yield pooler
+        finally:
+            pooler.stop()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    # A short path: that of a socket ends at 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="livedata-pg-"))
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -30,9 +30,9 @@ class Watched:
         reading = reads.reading
 
         @contextmanager
-        def watched(*backend: Any) -> Iterator[Any]:
+        def watched(*backend: Any, **options: Any) -> Iterator[Any]:
             self.begun += 1
-            with reading(*backend) as reader:
+            with reading(*backend, **options) as reader:
                 yield _Asked(reader, self)
 
         monkeypatch.setattr(reads, "reading", watched)

@@ -26,6 +26,7 @@ from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
 from livedata.services.notices.feeds import Entry, News
 from livedata.services.notices.told_changes import as_html, described
+from livedata.store.database.store import Database
 from livedata.store.feed_tokens import FeedHead
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -133,22 +134,22 @@ def blueprint() -> Blueprint:
 def _view(form: Form) -> Callable[[str], Response]:
     def view(dataset: str) -> Response:
         context: AppContext = current_app.extensions["livedata"]
-        with failing_inside():
-            return _answer(context, dataset, form)
+        with failing_inside(), context.store.at_one_moment() as db:
+            return _answer(context, db, dataset, form)
 
     return view
 
 
-def _answer(context: AppContext, named: str, form: Form) -> Response:
-    store, dataset = context.store, path_id(named)
+def _answer(context: AppContext, db: Database, named: str, form: Form) -> Response:
+    dataset = path_id(named)
     if dataset is None:
         raise NotFound(feeds.NO_FEED)
-    head = feeds.head(store, DatasetId(dataset), request.args.get("token", ""))
+    head = feeds.head(db, DatasetId(dataset), request.args.get("token", ""))
     meet(request.environ, head.owner, "readers")
     tag, changed = entity_tag(_state(head)), ids.to_datetime(head.changed_at)
     # Feed readers ask every hour: what has not changed is not read from the store.
     if is_resource_modified(request.environ, tag, last_modified=changed):
-        written = form.write(feeds.news(store, DatasetId(dataset)), _address(context))
+        written = form.write(feeds.news(db, DatasetId(dataset)), _address(context))
         response = Response(written, content_type=form.media_type)
     else:
         response = not_modified()

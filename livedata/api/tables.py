@@ -93,7 +93,7 @@ def answer(
         except Invalid as error:
             raise BadRequest(error.message, error.details, error.remedies) from None
 
-    return streamed(store, store.reading(), answered)
+    return streamed(store, store.reading(by_replica=True), answered)
 
 
 def streamed(

@@ -77,7 +77,8 @@ class CommandContext(NamedTuple):
         """Open the store for queries and writes."""
         from livedata.store.database.store import Store
 
-        store = Store(self.settings.database_url)
+        settings = self.settings
+        store = Store(settings.database_url, read_url=settings.read_url)
         try:
             yield store
         finally:

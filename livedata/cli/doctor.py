@@ -65,9 +65,11 @@ def report_state(ctx: CommandContext, late: int, asks_model: bool) -> None:
     with ctx.keeping() as db:
         place, vitals = db.place, examine(db, late * MINUTE)
         research = days.of_all(db, settings.research)
+        replica = db.replica_problem()
     model, silent = _model(settings.research, asks_model=asks_model)
     problems = [
         *silent,
+        *filter(None, [replica]),
         *machine.dangers(settings),
         *_problems(vitals, late * MINUTE),
         *_spent_days(research),

@@ -80,7 +80,7 @@ def configure(settings: Settings | None, *, as_json: bool, for_people: str = FOR
 def passwords(settings: Settings) -> set[str]:
     """The passwords in the settings, as they are written there and as they are."""
     known: set[str] = set()
-    for url in (settings.database_url, settings.proxy):
+    for url in (settings.database_url, settings.read_url, settings.listen_url, settings.proxy):
         with suppress(ValueError):  # what is no URL is refused where it is used
             parts = urlsplit(url)
             known.update((parts.password or "", *parse_qs(parts.query).get("password", ())))

@@ -47,7 +47,10 @@ SPREAD_EACH = 0.01
 """No more than that for each of them."""
 LEAST_SPREAD = 0.005
 SOON = 1.0
-"""The seconds after which a worker looks again that was told of no more than a part, or failed."""
+"""The seconds after which a worker looks again that was told of no more than a part."""
+FAILED, FAILED_OFTEN = 0.5, 3.0
+"""Those after the store could not be reached, and after that happened many times; more or less by
+half, so that not all workers come at once to a server that was started again."""
 RELEASE = 5.0
 _NOTHING = (Claim(), 0.0)
 
@@ -67,6 +70,8 @@ class RunQueue:
         self._next_look = 0.0
         self._empty_at: int | None = None
         self._trouble: str | None = None
+        self._pause = FAILED
+        self._not_before = 0.0
 
     def upkeep(self, ring: Callable[[], object]) -> list[Coroutine[Any, Any, None]]:
         """What goes on while the worker works; `ring` is called when it is time to look."""
@@ -87,6 +92,8 @@ class RunQueue:
 
         It is `idle` if nothing is executed. Raises NewerStore if the store was migrated meanwhile.
         """
+        if time.monotonic() < self._not_before:
+            return _NOTHING
         # After trouble at once: the store answers again, and that is to be told.
         waits = self._calls.heard and not self._due and not self._trouble
         if waits and time.monotonic() < self._next_look:
@@ -103,9 +110,13 @@ class RunQueue:
                 raise
             self._empty_at = None
             self._tell(error.message)
-            self._look_in(SOON)
+            seconds = self._pause * random.uniform(0.5, 1.5)  # noqa: S311  (no secret)
+            self._pause = min(FAILED_OFTEN, self._pause * 1.5)
+            self._not_before = time.monotonic() + seconds
+            self._look_in(seconds)
             return _NOTHING
         self._tell(None)
+        self._pause = FAILED
         self._next_look = time.monotonic() + SLOW_POLL
         self._learn(claimed[0], room, called=called)
         return claimed
@@ -356,7 +367,7 @@ def main() -> None:
     settings = config.load()
     words = sys.argv[1:]
     configure(settings, as_json=words[:2] == ["--log", "json"], for_people="%(message)s")
-    store = Store(settings.database_url)
+    store = Store(settings.database_url, listen_url=settings.listen_url)
     alone = None
     if words[-2:-1] == [ALONE]:
         alone = runs.next_beside(store, RunId(ids.raw_id(words[-1])))

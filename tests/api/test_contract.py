@@ -158,7 +158,7 @@ def test_a_fault_inside_says_nothing_of_the_inside(
 def test_a_store_that_cannot_be_reached_is_503_only_where_that_is_declared(
     monkeypatch: pytest.MonkeyPatch, world: World, route: tuple[str, str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise StoreUnavailable("The store at /inside/livedata.db cannot be used.")
 
     monkeypatch.setattr(Store, "reading", fail)
@@ -197,7 +197,7 @@ def test_an_unknown_path_is_404(alice: Person, path: str) -> None:
 def test_a_queue_that_cannot_be_reached_accepts_nothing(
     monkeypatch: pytest.MonkeyPatch, world: World
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise StoreUnavailable("The store at /inside is locked.")
 
     # Broken inside of the transaction: what it wrote before must be undone.

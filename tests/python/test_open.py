@@ -181,9 +181,9 @@ def test_both_moments_of_a_diff_are_of_one_transaction(
     begun: list[str] = []
     reading = Database.reading
 
-    def counted(database: Database) -> Any:
+    def counted(database: Database, **options: bool) -> Any:
         begun.append("reading")
-        return reading(database)
+        return reading(database, **options)
 
     monkeypatch.setattr(Database, "reading", counted)
     table.diff(2)

@@ -294,6 +294,8 @@ def test_a_user_sees_every_character_in_any_encoding_that_the_url_names(made: st
         ('permission denied for database "livedata"', "Let the user create and write"),
         ('FATAL:  role "me" does not exist', "Check the user"),
         ("FATAL:  the database system is starting up", "Try again in some seconds"),
+        ("FATAL:  no more connections allowed (max_client_conn)", "Raise max_connections"),
+        ("canceling statement due to conflict with recovery", "Let the replica have hot_standby"),
     ],
 )
 def test_each_refusal_has_its_advice(text: str, advice: str) -> None:

@@ -130,7 +130,7 @@ class Calls(Protocol):
 
     @property
     def heard(self) -> bool:
-        """Whether calls are heard; if not, a worker has to look at the queue by itself."""
+        """Whether seldom looks are enough; if not, a worker has to look often for a while."""
 
     @property
     def listeners(self) -> int:
@@ -151,8 +151,11 @@ class Backend(Protocol):
     def remote(self) -> bool:
         """Whether a question goes over a network, and may wait for it."""
 
-    def reading(self) -> AbstractContextManager[Reader]:
-        """A transaction that sees the store as it is at its start."""
+    def reading(self, *, by_replica: bool = False) -> AbstractContextManager[Reader]:
+        """A transaction that sees the store as it is at its start; a replica may give it."""
+
+    def replica_problem(self) -> str | None:
+        """Why the replica is not asked now, as a sentence; None if it is, or there is none."""
 
     def writing(self) -> AbstractContextManager[Writer]:
         """A transaction that writes. Raises AlreadyThere for a value that must be unique."""

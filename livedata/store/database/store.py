@@ -45,8 +45,8 @@ class Database:
         return self._backend.remote
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """One read transaction.
+    def reading(self, *, by_replica: bool = False) -> Iterator[Reader]:
+        """One read transaction; it may be of a replica that has all that is written.
 
         Raises StoreUnavailable if the store cannot be reached, Damaged for what cannot be read.
         """
@@ -55,7 +55,7 @@ class Database:
             return
         self.ensure()
         try:
-            with self._backend.reading() as reader:
+            with self._backend.reading(by_replica=by_replica) as reader:
                 yield reader
         except SYMPTOMS as error:
             self.raise_damage(error)
@@ -67,7 +67,7 @@ class Database:
 
         Raises what `reading` does.
         """
-        with self.reading() as reader:
+        with self.reading(by_replica=True) as reader:
             yield Database(self.url, self._backend, reader)
 
     def raise_damage(self, error: Exception) -> None:
@@ -139,6 +139,14 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
+    def __init__(self, url: str, *, read_url: str = "", listen_url: str = "") -> None:
+        """The store at a URL; others of PostgreSQL name a replica, and where calls are heard."""
+        super().__init__(url, _backend(url, read_url, listen_url))
+
+    def replica_problem(self) -> str | None:
+        """Why the replica is not asked now, as a sentence; None if it is, or none is named."""
+        return self._backend.replica_problem()
+
     def calls(self) -> Calls:
         """What calls a crawl worker to the queue."""
         return self._backend.calls()
@@ -176,11 +184,11 @@ class Store(Database):
             raise
 
 
-def _backend(url: str) -> Backend:
+def _backend(url: str, read_url: str = "", listen_url: str = "") -> Backend:
     if url.startswith(PREFIX):
         return Sqlite(url)
     if url.startswith(("postgresql://", "postgres://")):
-        return _postgres(url)
+        return _postgres(url, read_url, listen_url)
     # Only its kind is repeated, and nothing of what is no URL: the rest may hold a password.
     kind, mark, _ = url.partition("://")
     named = f" {kind}://…" if mark else ""
@@ -190,7 +198,7 @@ def _backend(url: str) -> Backend:
     )
 
 
-def _postgres(url: str) -> Backend:
+def _postgres(url: str, read_url: str, listen_url: str) -> Backend:
     # Imported only here: a store in a file needs no driver of a server.
     try:
         from livedata.store.database.postgres.server import Postgres
@@ -201,4 +209,4 @@ def _postgres(url: str) -> Backend:
             "installed.",
             remedies=(Remedy("install_postgres"),),
         ) from error
-    return Postgres(url)
+    return Postgres(url, read_url, listen_url)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +31,18 @@ OLDEST = 14
 """The oldest server: what is older gets no security fixes."""
 LOCK_SECONDS = 10
 """How long a transaction waits for the lock of another one; as a file of SQLite does."""
+FULL_SECONDS = 10.0
+"""How long a server is asked again that has no connection left, or is starting."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""The seconds before it is asked again: twice as many each time, and any part of them."""
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+# Whoever asks wants a few rows of very many: to start other processes for that, or to compile it,
+# takes a tenth of a second. Not by the parameters: some poolers refuse those that they do not know.
+_PLAIN = (
+    "SELECT set_config('max_parallel_workers_per_gather', '0', {0}), "
+    "set_config('jit', 'off', {0}), pg_backend_pid()"
+)
 # A process that stands still with locks must not stop everybody who waits for them. A reader has
 # none: an export into a pipe may take its time. All is asked in one statement, with the time.
 _LIMITS = (
@@ -51,9 +63,26 @@ _UNDEFINED = (
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
 _ONE_AT_A_TIME = f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"
+_WRITTEN = """
+SELECT CAST(pg_current_wal_flush_lsn() AS text), system_identifier FROM pg_control_system()
+"""
+"""How far the primary server has written, and which it is."""
+# One that was promoted, or that went another way than the primary server, receives nothing from it.
+_FOLLOWS = """
+SELECT system_identifier = %(system)s AND pg_is_in_recovery()
+    AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver),
+    pg_last_wal_replay_lsn() >= CAST(%(written)s AS pg_lsn)
+FROM pg_control_system()
+"""
+"""Whether a server is a replica of that one, and whether it has all of that."""
+BEHIND, PATIENT = 0.05, 2.0
+"""So many seconds is waited for a replica that has not all yet: by a request, and to judge it."""
+AGAIN = 2.0
+"""The seconds for which a replica is not asked that was away, or behind for longer."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
+log = logging.getLogger("livedata.store")
 # It warns of what follows from the first error, which is raised.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
@@ -61,20 +90,20 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 class Postgres:
     """A store on a server, shared by processes of many machines."""
 
-    def __init__(self, url: str) -> None:
-        self._parameters = _parameters(url)
+    def __init__(
+        self, url: str, read_url: str = "", listen_url: str = "", wanted: str = "read-write"
+    ) -> None:
+        """The store at a URL; others name a replica of it, and where calls are heard."""
+        self._parameters = _parameters(url, wanted)
+        self._listen_url = listen_url
+        self._replica = Replica(self, read_url) if read_url else None
         self._idle: list[ServerLine] = []
+        self._pooled = False
 
     @property
     def place(self) -> str:
         """The URL without its password."""
-        known = self._parameters
-        user = f"{known['user']}@" if "user" in known else ""
-        host, port = str(known.get("host", "")), f":{known['port']}" if "port" in known else ""
-        folder = f"?host={host}" if host.startswith("/") else ""
-        return (
-            f"postgresql://{user}{'' if folder else host}{port}/{known.get('dbname', '')}{folder}"
-        )
+        return words.place(self._parameters)
 
     @property
     def remote(self) -> bool:
@@ -82,12 +111,27 @@ class Postgres:
         return True
 
     @contextmanager
-    def reading(self) -> Iterator[PostgresTransaction]:
-        """A transaction that sees the store as it is at its start."""
+    def reading(self, *, by_replica: bool = False) -> Iterator[PostgresTransaction]:
+        """A transaction that sees the store as it is at its start; a replica may give it."""
+        if by_replica and self._replica is not None:
+            with self._replica.reading() as reader:
+                yield reader
+            return
         # READ COMMITTED would show each question another state: a page of the feed and its head
         # must agree. It only reads, so it never fails on what others write.
         with self._transaction(_READ, reading=True) as line:
             yield PostgresTransaction(line)
+
+    def replica_problem(self) -> str | None:
+        """Why the replica is not asked now, as a sentence; None if it is, or there is none."""
+        return None if self._replica is None else self._replica.problem(PATIENT)
+
+    def once(self, sql: str, **values: object) -> Row:
+        """The one row that `sql` selects, outside of a transaction."""
+        with self._transaction(reading=True) as line:
+            row = line.ask(sql, values).fetchone()
+        assert row is not None
+        return row
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
@@ -163,7 +207,8 @@ class Postgres:
         # asyncio is worth its import only where calls are heard.
         from livedata.store.database.postgres.listener import Listener
 
-        return Listener(self._parameters)
+        named = _parameters(self._listen_url, "any") if self._listen_url else None
+        return Listener(named or self._parameters, is_named=named is not None)
 
     def writes(self) -> None:
         """Not known: a worker is called instead."""
@@ -175,16 +220,25 @@ class Postgres:
         """Let go of every connection."""
         while self._idle:
             self._idle.pop().close()
+        if self._replica is not None:
+            self._replica.close()
 
     @contextmanager
-    def _transaction(self, begin: str, *, reading: bool = False) -> Iterator[ServerLine]:
+    def _transaction(self, begin: str = "", *, reading: bool = False) -> Iterator[ServerLine]:
         """A connection that nobody else uses meanwhile; its errors become ours."""
         try:
             line = self._line()
             try:
                 # With the first question: whoever asks nothing waits for nothing.
-                line.say(begin, prepare=False)
+                if begin:
+                    line.say(begin, prepare=False)
+                if begin and self._pooled:
+                    line.say(_PLAIN.format("true"), prepare=False)
                 yield line
+            except psycopg.errors.ReadOnlySqlTransaction:
+                # The server became a replica under this connection: the next one finds another.
+                line.close()
+                raise
             finally:
                 self._put_back(line, reading=reading)
         except psycopg.errors.UniqueViolation as error:
@@ -223,16 +277,37 @@ class Postgres:
     def _connect(self, *, autocommit: bool = True) -> Connection[Row]:
         # autocommit: psycopg begins no transaction by itself, which would be of another kind.
         try:
-            driver: Connection[Row] = Connection.connect(**self._parameters, autocommit=autocommit)
+            driver = self._connected()
         except psycopg.ProgrammingError as error:
             # A parameter of the URL; later it would be a mistake in the code.
             raise self._unavailable(error) from error
         if problem := self._problem(driver.info):
             driver.close()
             raise StoreUnavailable(problem)
-        if autocommit:
-            driver.execute(_PLAIN, prepare=False)
+        # The process that answers is another than the one that the connection was made with, if a
+        # pooler stands between. It may be another one for each transaction, so nothing is kept
+        # there for the next: neither settings nor prepared statements.
+        made_with = driver.info.backend_pid
+        plain = _PLAIN.format(f"{not autocommit} OR pg_backend_pid() <> {made_with}")
+        *_, answers = driver.execute(plain, prepare=False).fetchone() or (made_with,)
+        self._pooled = answers != made_with
+        if self._pooled:
+            driver.prepare_threshold = None
+        driver.autocommit = autocommit
         return driver
+
+    def _connected(self) -> Connection[Row]:
+        """A new connection; a server that is full or starting is asked again for a while."""
+        end, pause = time.monotonic() + FULL_SECONDS, FIRST_PAUSE
+        while True:
+            try:
+                return Connection.connect(**self._parameters, autocommit=True)
+            except psycopg.OperationalError as error:
+                if not words.passes(str(error)) or time.monotonic() > end:
+                    raise
+            # All who were cut off by a restart come at once: each comes back at another time.
+            time.sleep(random.uniform(0, pause))  # noqa: S311  (no secret)
+            pause = min(LONGEST_PAUSE, pause * 2)
 
     def _problem(self, server: ConnectionInfo) -> str | None:
         """Why a server cannot have the store, as a sentence; None if it can."""
@@ -253,22 +328,82 @@ class Postgres:
         return StoreUnavailable(words.failure(self.place, error.sqlstate, text))
 
 
-# Whoever asks wants a few rows of very many: to start other processes for that, or to compile it,
-# takes a tenth of a second. Not by the parameters: some poolers refuse those that they do not know.
-_PLAIN = "SET max_parallel_workers_per_gather = 0; SET jit = off"
+class Replica:
+    """A streaming replica that is asked in place of its primary server, if it has all of that.
+
+    So nobody is shown what is older than what they, or anybody, have seen or written.
+    """
+
+    def __init__(self, primary: Postgres, url: str) -> None:
+        self._primary = primary
+        self._server = Postgres(url, wanted="prefer-standby")
+        self._trouble: str | None = None
+        self._next_try = 0.0
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresTransaction]:
+        """A transaction there, or else at the primary server."""
+        chosen = self._server if self._may_be_asked() else self._primary
+        with chosen.reading() as reader:
+            yield reader
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._server.close()
+
+    def problem(self, patience: float) -> str | None:
+        """Why it is not asked, as a sentence; None if it has all that is written by then."""
+        # Asked outside of the transaction that follows: one sees nothing that comes after its first
+        # question, of which this would be a part.
+        written, system = self._primary.once(_WRITTEN)
+        end = time.monotonic() + patience
+        while True:
+            try:
+                follows, has_all = self._server.once(_FOLLOWS, written=written, system=system)
+            except StoreUnavailable as error:
+                return error.message.replace("LIVEDATA_DATABASE_URL", "LIVEDATA_READ_URL")
+            if not follows:
+                self._server.close()  # of several in its URL, another one may be the replica now
+                return words.no_replica(self._server.place)
+            if has_all:
+                return None
+            if time.monotonic() > end:
+                return words.behind(self._server.place)
+            time.sleep(BEHIND / 10)
+
+    def _may_be_asked(self) -> bool:
+        now, before = time.monotonic(), self._trouble
+        if now < self._next_try:
+            return False
+        if before is not None:
+            # One request tries it, which may take seconds; others need not wait.
+            self._next_try = now + AGAIN
+        self._trouble = trouble = self.problem(BEHIND)
+        if trouble is not None:
+            self._next_try = time.monotonic() + AGAIN
+        if trouble is not None and before is None:
+            log.warning("%s", trouble, extra={"event": "replica.unavailable"})
+        elif trouble is None and before is not None:
+            again = words.asked_again(self._server.place)
+            log.warning("%s", again, extra={"event": "replica.available"})
+        return trouble is None
 
 
-def _parameters(url: str) -> dict[str, Any]:
-    """What a URL says of a connection, and what it need not say. Raises StoreUnavailable."""
+def _parameters(url: str, wanted: str) -> dict[str, Any]:
+    """What a URL says of a connection, and what it need not say. Raises StoreUnavailable.
+
+    Of several servers it is one of the kind that is `wanted`.
+    """
     prefix = url.partition("://")[0] + "://"
     try:
         given = dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
         raise StoreUnavailable(words.unreadable_url(prefix)) from None
     # A password with / or @ in it is taken apart in a wrong way, and would stand in messages.
-    ports = str(given.get("port", "1")).split(",")
-    names = f"{given.get('host', '')}{given.get('dbname', '')}"
-    if "@" in names or not all(port.isdecimal() for port in ports):
+    port, host = str(given.get("port", "1")), str(given.get("host", ""))
+    # Of several hosts some may have no port.
+    ports = port.replace(",", "") or "1"
+    if "@" in f"{host}{given.get('dbname', '')}" or not ports.isdecimal():
         raise StoreUnavailable(words.unreadable_url(prefix))
     return {
         # A server that accepts and never answers is given up; so is one that is gone from the
@@ -279,6 +414,7 @@ def _parameters(url: str) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
         "fallback_application_name": "livedata",
+        **({"target_session_attrs": wanted} if "," in host else {}),
         **given,
         "client_encoding": "utf8",
     }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 _POOLER = (
     "a pooler before it gives every transaction another connection. Let the pooler keep one for a "
@@ -21,11 +24,22 @@ _BY_STATE: Mapping[str, str] = {
     "42P05": _POOLER,
 }
 """What the server says by its code -> what that means, and what to do."""
+_PASSES = ("the database system is", "too many", "connection slots", "no more connections allowed")
+"""What stands in the text of a refusal that passes: a server that is full, or starts or ends."""
 _CHECK_USER = "Check the user and the password in LIVEDATA_DATABASE_URL, or in ~/.pgpass"
 _MAKE_ROOM = "Raise max_connections on the server, or end programs that keep connections"
 _REFUSED: Sequence[tuple[str, str]] = (
+    *(
+        (part, "No server of the URL takes writes now: wait until one is promoted, or promote one")
+        for part in ("session is read-only", "server is in hot standby")
+    ),
+    ("conflict with recovery", "Let the replica have hot_standby_feedback = on, and try again"),
+    (
+        "startup parameter",
+        "A pooler takes few parameters in a URL: set it for the user, as with ALTER ROLE",
+    ),
     ("the database system is", "Try again in some seconds"),
-    *((part, _MAKE_ROOM) for part in ("too many", "connection slots")),
+    *((part, _MAKE_ROOM) for part in _PASSES[1:]),
     ("pg_hba.conf", "Let the server take connections from here, or change sslmode in the URL"),
     ("permission denied", "Let the user create and write tables in its schema"),
     *((part, _CHECK_USER) for part in ("password", "authentication failed")),
@@ -41,6 +55,20 @@ _REFUSED: Sequence[tuple[str, str]] = (
 _ELSE = "Check that the server runs, and its host and port in LIVEDATA_DATABASE_URL"
 
 
+def place(parameters: Mapping[str, Any]) -> str:
+    """The URL of a server, or of several, without its password."""
+    user = f"{parameters['user']}@" if "user" in parameters else ""
+    host, ports = str(parameters.get("host", "")), str(parameters.get("port", "")).split(",")
+    folder = f"?host={host}" if "/" in host else ""
+    hosts = [""] if folder else host.split(",")
+    # One port may be that of all hosts.
+    each = zip_longest(hosts, ports, fillvalue=ports[0] if len(ports) == 1 else "")
+    servers = ",".join(
+        (f"[{name}]" if ":" in name else name) + (port and f":{port}") for name, port in each
+    )
+    return f"postgresql://{user}{servers}/{parameters.get('dbname', '')}{folder}"
+
+
 def failure(place: str, state: str | None, text: str) -> str:
     """The sentence for an error with the server's code, if it gave one, and its text."""
     if state is not None and state in _BY_STATE:
@@ -50,15 +78,52 @@ def failure(place: str, state: str | None, text: str) -> str:
     return f"The store at {place} cannot be used: {reason.rstrip('.')}. {advice}."
 
 
+def passes(text: str) -> bool:
+    """Whether a server that refused a connection may take one in a moment."""
+    return any(part in text for part in _PASSES)
+
+
+_TRIED = re.compile(r"^- host: '(.*?)', port: '?(\d*).*failed: (.*)$", re.MULTILINE)
+"""What the library says of each server that it has tried in vain."""
+
+
 def _reason(text: str) -> str:
     """Why a server refused, out of all that the library says of where and how it asked."""
+    reasons = {f"{host}:{port}": _short(reason) for host, port, reason in _TRIED.findall(text)}
+    if len(set(reasons.values())) > 1:
+        return "; ".join(f"{server}: {reason}" for server, reason in reasons.items())
     lines = text.strip().splitlines()
     # A server may be tried under several addresses: the last one tells as much as the others.
     tried = [line for line in lines if "failed: " in line] or lines[:1]
-    reason = tried[-1].rpartition("failed: ")[2]
+    return _short(tried[-1].rpartition("failed: ")[2])
+
+
+def _short(reason: str) -> str:
     for prefix in ("connection is bad: ", "FATAL: ", "fe_sendauth: "):
         reason = reason.removeprefix(prefix)
     return reason.strip()
+
+
+def no_replica(place: str) -> str:
+    """The sentence for a server that is named as a replica and does not follow the store's."""
+    return (
+        f"The server at {place} is no replica that follows the server of the store now, so that one"
+        " is asked. Name a streaming replica of it with LIVEDATA_READ_URL, and look at "
+        "pg_stat_wal_receiver there."
+    )
+
+
+def asked_again(place: str) -> str:
+    """The sentence for a replica that was away."""
+    return f"The replica at {place} is asked again."
+
+
+def behind(place: str) -> str:
+    """The sentence for a replica that has not all that was written."""
+    return (
+        f"The replica at {place} is behind the server of the store, so that one is asked. See "
+        "pg_stat_replication there; with synchronous_commit = remote_apply it never is."
+    )
 
 
 def unreadable_url(prefix: str) -> str:

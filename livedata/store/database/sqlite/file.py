@@ -70,8 +70,8 @@ class Sqlite:
         return False
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteTransaction]:
-        """A transaction that sees the store as it is at its start."""
+    def reading(self, *, by_replica: bool = False) -> Iterator[SqliteTransaction]:  # noqa: ARG002
+        """A transaction that sees the store as it is at its start; a file has no replica."""
         with self._connection(self._readers, self._connect_to_read) as driver:
             # It takes no lock, so readers and the writer never wait for each other. The first
             # question fixes what all later ones see: a page of the feed and its head must agree.
@@ -81,6 +81,9 @@ class Sqlite:
             finally:
                 # A snapshot that stays open keeps the -wal file from being cut back.
                 driver.rollback()
+
+    def replica_problem(self) -> None:
+        """None: a file has no replica."""
 
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
