@@ -267,6 +267,7 @@ def test_what_an_idle_worker_does_now_and_then_happens_in_a_wake_up_of_what_it_d
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
     assert sqlite_file.BUSY_SECONDS <= crawlers.SILENCE / 3
     assert server.LOCK_SECONDS <= crawlers.SILENCE / 3
+    assert server.FULL_SECONDS <= crawlers.SILENCE / 3
 
 
 def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_time(
