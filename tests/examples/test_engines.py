@@ -13,7 +13,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from livedata.worker.engines import PLACE, CeleryTask, engine_of
-from tests.examples.test_deploy import OF_POSTGRES, known_settings
+from tests.examples.test_containers import OF_POSTGRES
+from tests.examples.test_deploy import known_settings
 from tests.test_readme import ROOT, blocks, wrong
 
 ENGINES = ROOT / "examples" / "engines"
