@@ -41,15 +41,13 @@ CLOCK = "(extract(epoch FROM clock_timestamp()) * 1e6)::bigint"
 _NOW = f"SELECT {CLOCK}"
 FULL = 1000
 """So many statements wait at most for a question: an archive has millions."""
+_BRIEFLY = """
+WITH own AS ({}) SELECT *, set_config('idle_in_transaction_session_timeout', '5s', true) FROM own
+"""
+"""Half as long as others wait for a lock: who waits for one who stands still gets it in time."""
 _LONG = 0.1
 """After so many seconds an answer has waited for somebody's lock, and its clock is old."""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-# Those of procrastinate may stand beside ours: until version 0029 livedata made them.
-TABLES = """
-SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
-AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
-"""
-"""The names of all tables of the schema."""
 _SIZE = """
 SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint) FROM pg_class
 WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
@@ -281,8 +279,7 @@ class PostgresTransaction:
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
-        rows: list[Row] = self._line.ask(_translated(sql), values).fetchall()
-        return rows
+        return self._line.ask(_translated(sql), values).fetchall()
 
     def ask(self, sql: str, /, **values: object) -> Answer:
         """The same, asked together with the next question."""
@@ -317,8 +314,7 @@ class PostgresTransaction:
 
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""
-        row: Row | None = self._line.ask(_translated(sql), values).fetchone()
-        return row
+        return self._line.ask(_translated(sql), values).fetchone()
 
     def value(self, sql: str, /, **values: object) -> Any:
         """The first column of the first."""
@@ -327,8 +323,7 @@ class PostgresTransaction:
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects; all of them are kept from other writers."""
-        rows = self.lock(sql, **values)()
-        return rows[0] if rows else None
+        return next(iter(self.lock(sql, **values)()), None)
 
     def lock(self, sql: str, /, **values: object) -> Answer:
         """All of them, asked together with the next question."""
@@ -336,8 +331,14 @@ class PostgresTransaction:
         # what only refers to the row, such as a new entry of a ledger, need not wait.
         return self.ask(f"{sql} FOR NO KEY UPDATE", **values)
 
+    def lock_briefly(self, sql: str, /, **values: object) -> Answer:
+        """The same, of a row for which many wait; or what writes such a row and returns it."""
+        locking = "" if "RETURNING" in sql else " FOR NO KEY UPDATE"
+        answer = self.ask(_BRIEFLY.format(sql + locking), **values)
+        return lambda: [row[:-1] for row in answer()]
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
-        """The same without what another writer has locked."""
+        """The first without what another writer has locked."""
         return self.row(f"{sql} FOR NO KEY UPDATE SKIP LOCKED", **values)
 
     def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
@@ -388,8 +389,7 @@ class PostgresTransaction:
 
     def size(self) -> int:
         """The bytes of all tables with their indexes."""
-        size: int = self.value(_SIZE)
-        return size
+        return int(self.value(_SIZE))
 
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its files itself."""
