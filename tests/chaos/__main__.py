@@ -17,6 +17,7 @@ The exit code is 0 if all promises were kept, 1 if not, and 77 where no such mac
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -68,13 +69,17 @@ def run(
 @click.command(help=(__doc__ or "").partition("\n")[0])
 @click.option("--minutes", default=15.0, show_default=True, help="From the first fire to the last.")
 @click.option("--datasets", default=200, show_default=True)
-@click.option("--hosts", default=20, show_default=True, help="The hosts of the site.")
+@click.option(
+    "--hosts", type=click.IntRange(1, 150), default=20, show_default=True, help="Of the site."
+)
 @click.option("--without-failover", is_flag=True, help="With one server, which comes back.")
 @click.option("--logs", type=click.Path(path_type=Path), help="A folder to keep the logs in.")
 def main(
     minutes: float, datasets: int, hosts: int, without_failover: bool, logs: Path | None
 ) -> None:
     """Print what was seen of each promise."""
+    # So that the machines and their network go away too if somebody ends this.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         verdicts = run(minutes, datasets, hosts, failover=not without_failover, logs=logs)
     except NotAllowed as error:

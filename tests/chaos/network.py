@@ -153,9 +153,10 @@ def _check() -> None:
         raise NotAllowed("only root may make networks")
     try:
         with _up("probe") as pid:
-            _do("nsenter", "--target", str(pid), "--net", "ip", "link", "add", "type", "veth")
-    except (OSError, subprocess.CalledProcessError, RuntimeError) as error:
-        raise NotAllowed(f"the kernel has no namespaces for it ({error})") from error
+            for kind in ("veth", "bridge"):
+                _do("nsenter", "--target", str(pid), "--net", "ip", "link", "add", "type", kind)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise NotAllowed(f"the kernel has no namespaces or bridges for them ({error})") from error
 
 
 @contextmanager
@@ -212,7 +213,7 @@ def _send(pid: int, what: signal.Signals) -> None:
 
 
 def _do(*words: str) -> None:
-    """Give a command. Raises CalledProcessError with what it said."""
+    """Give a command. Raises RuntimeError with what it said."""
     for _ in range(10):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if not done.returncode:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import psycopg
-from typing_extensions import override
 
 from tests.chaos.network import Machine
-from tests.databases import SETTINGS, Server
+from tests.databases import SETTINGS, free_port, programs
 
 DATABASE = "livedata"
 _EVERYBODY = "host all all 0.0.0.0/0 trust\nhost replication all 0.0.0.0/0 trust\n"
@@ -25,41 +26,55 @@ _REPLICATED = {
 _SYNCHRONOUS = "ALTER SYSTEM SET synchronous_standby_names = '*'"
 
 
-class RemoteServer(Server):
-    """A server on a machine of the network."""
+class RemoteServer:
+    """A server on a machine of the network, with its data in a folder."""
 
     def __init__(self, folder: Path, machine: Machine) -> None:
-        super().__init__(folder)
         self.machine = machine
+        self._folder = folder
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        # PostgreSQL refuses to run as root, and only root may make machines.
+        user = next(each for each in pwd.getpwall() if each.pw_name in {"postgres", "nobody"})
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        self._lower = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
 
     @property
     def place(self) -> str:
         """Where it answers: the host and the port."""
-        return f"{self.machine.address}:{self.port}"
+        return f"{self.machine.address}:{self._port}"
 
-    @override
-    def url(self, database: str) -> str:
-        return f"postgresql://postgres@{self.place}/{database}?connect_timeout=3"
-
-    @override
     def start(self) -> None:
-        data = self.folder / "data"
+        """Start the server, and wait until it answers."""
+        data = self._folder / "data"
         if not data.exists():
             words = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
             self._finish("initdb", "-D", data, *words)
             with (data / "pg_hba.conf").open("a") as file:
                 file.write(_EVERYBODY)
-        settings = SETTINGS | _REPLICATED | {"port": str(self.port)}
-        settings["unix_socket_directories"] = str(self.folder)
+        place = {"port": str(self._port), "unix_socket_directories": str(self._folder)}
+        settings = SETTINGS | _REPLICATED | place
         options = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
         self._process = self._run("postgres", "-D", data, *options)
         self._wait("SELECT 1")
 
+    def stop(self) -> None:
+        """Stop the server as if it crashed."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(30)
+
+    def ask(self, sql: str) -> None:
+        """Say something to the server, outside of a transaction."""
+        url = f"postgresql://postgres@{self.place}/postgres?connect_timeout=3"
+        with psycopg.connect(url, autocommit=True) as driver:
+            driver.execute(sql)
+
     def follow(self, first: RemoteServer) -> None:
         """Begin as a copy of another server, which answers nobody any more before this has all."""
         self._finish(
-            *("pg_basebackup", "-h", first.machine.address, "-p", first.port, "-U", "postgres"),
-            *("-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast"),
+            *("pg_basebackup", "-h", first.machine.address, "-p", first._port, "-U", "postgres"),
+            *("-D", self._folder / "data", "-R", "-X", "stream", "-c", "fast"),
         )
         self.start()
         first.ask(_SYNCHRONOUS)
@@ -78,27 +93,23 @@ class RemoteServer(Server):
             try:
                 self.ask(until)
             except (psycopg.OperationalError, psycopg.errors.DivisionByZero):
-                assert time.monotonic() < end, self.log()
+                assert time.monotonic() < end, self._log.read_text()
                 time.sleep(0.05)
             else:
                 return
 
-    def _finish(self, *words: object) -> None:
-        assert self._run(str(words[0]), *words[1:]).wait(120) == 0, self.log()
+    def _finish(self, program: str, *words: object) -> None:
+        assert self._run(program, *words).wait(120) == 0, self._log.read_text()
 
-    @override
-    def _run(self, program: str, *arguments: object) -> subprocess.Popen[bytes]:
-        within = self.machine.enter(numbered=False)
-        lower: list[str] = []
-        if self._user:
-            user, group = self._user["user"], self._user["group"]
-            lower = [f"--reuid={user}", f"--regid={group}", "--clear-groups"]
-        command = [*within, "setpriv", *lower, "--pdeathsig", "QUIT", str(self._programs / program)]
-        options: dict[str, Any] = {"cwd": self.folder}
-        with (self.folder / "log").open("a") as log:
-            return subprocess.Popen(
-                [*command, *map(str, arguments)], stdout=log, stderr=log, **options
-            )
+    def _run(self, program: str, *words: object) -> subprocess.Popen[bytes]:
+        within = (*self.machine.enter(numbered=False), "setpriv", *self._lower)
+        command = (*within, "--pdeathsig", "QUIT", str(programs() / program), *map(str, words))
+        with self._log.open("a") as log:
+            return subprocess.Popen(command, cwd=self._folder, stdout=log, stderr=log)
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "log"
 
 
 def url_of(*servers: RemoteServer) -> str:

@@ -15,7 +15,12 @@ from psycopg.conninfo import conninfo_to_dict
 from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Calls, Row
 from livedata.store.database.postgres import words
-from livedata.store.database.postgres.transaction import CLOCK, PostgresTransaction, ServerLine
+from livedata.store.database.postgres.transaction import (
+    CLOCK,
+    TABLES,
+    PostgresTransaction,
+    ServerLine,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -26,8 +31,7 @@ LOCK_SECONDS = 10
 """How long a transaction waits for the lock of another one; as a file of SQLite does."""
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-# A process that stands still with locks must not stop everybody who waits for them: long, since to
-# compare many rows takes a while, but for locks that are taken briefly. A reader has
+# A process that stands still with locks must not stop everybody who waits for them. A reader has
 # none: an export into a pipe may take its time. All is asked in one statement, with the time.
 _LIMITS = (
     "SELECT set_config('idle_in_transaction_session_timeout', '60s', true), "
@@ -47,12 +51,6 @@ _UNDEFINED = (
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
 _ONE_AT_A_TIME = f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"
-# Those of procrastinate may stand beside ours: until version 0029 livedata made them.
-_TABLES = """
-SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
-AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
-"""
-"""The names of all tables of the schema."""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
@@ -148,7 +146,7 @@ class Postgres:
 
     def _version(self, reader: PostgresTransaction) -> str | None:
         # One question for all names: between two, another process may have made the tables.
-        tables = {name for (name,) in reader.rows(_TABLES)}
+        tables = {name for (name,) in reader.rows(TABLES)}
         if "alembic_version" in tables:
             version: str | None = reader.value("SELECT version_num FROM alembic_version")
             return version

@@ -48,6 +48,12 @@ WITH own AS ({}) SELECT *, set_config('idle_in_transaction_session_timeout', '5s
 _LONG = 0.1
 """After so many seconds an answer has waited for somebody's lock, and its clock is old."""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+# Those of procrastinate may stand beside ours: until version 0029 livedata made them.
+TABLES = """
+SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
+AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
+"""
+"""The names of all tables of the schema."""
 _SIZE = """
 SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint) FROM pg_class
 WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
@@ -71,6 +77,11 @@ JOIN pg_attribute b ON b.attrelid = parent.oid AND b.attnum = c.confkey[1]
 WHERE c.contype = 'f' AND c.connamespace = CAST(current_schema() AS regnamespace) ORDER BY 1, 2
 """
 """(table, column, table referred to, column there) of every reference."""
+_DANGLING = """
+SELECT CAST(c.ctid AS text) FROM {0} c LEFT JOIN {2} p ON p.{3} = c.{1}
+WHERE c.{1} IS NOT NULL AND p.{3} IS NULL
+"""
+"""The places of the rows of a table whose reference leads nowhere."""
 
 
 @lru_cache(maxsize=1024)
@@ -124,7 +135,9 @@ class ServerLine:
         self._cursors = [driver.cursor()]
         self._pipeline: Pipeline | None = None
         self._opened = ExitStack()
-        self._ends, self._failures, self._failed = 0, 0, False
+        self._ends, self._failures = 0, 0
+        self.failed = False
+        """Whether a statement has failed since the transaction began."""
 
     def say(self, sql: str, values: Any = None, *, prepare: bool | None = None) -> None:
         """Say something before the next question."""
@@ -153,14 +166,14 @@ class ServerLine:
         except psycopg.OperationalError:
             # Nothing was done on this connection yet, unless it was begun for this.
             renew, self.renew = self.renew, None
-            self._failed = True
+            self.failed = True
             if renew is None or not self.driver.closed:
                 raise
             self._leave()
             self._use(renew())
             self._say_all(said)
         except BaseException:
-            self._failed = True
+            self.failed = True
             raise
         return self._cursors[0]
 
@@ -177,15 +190,15 @@ class ServerLine:
             self.send()
         # After a failed statement that somebody has caught, the server rolls back, and says so
         # without an error.
-        if self._failed or self.ask("COMMIT", prepare=False).statusmessage != "COMMIT":
+        if self.failed or self.ask("COMMIT", prepare=False).statusmessage != "COMMIT":
             raise RuntimeError("a statement has failed, and the act went on")
 
     def end(self, *, reading: bool) -> None:
         """End the transaction, if it still goes on, without what it wrote."""
         self._unsent, self._waiting = [], 0
-        if self._failed:
+        if self.failed:
             self._leave()
-            self._failed = False
+            self.failed = False
             # psycopg is to forget what it has prepared: the server has nothing that came behind the
             # failure. It hears a ROLLBACK outside of a pipeline, and each text of one only once.
             self._failures += 1
@@ -198,11 +211,6 @@ class ServerLine:
             self._end_unheard()
         else:
             self.ask("ROLLBACK", prepare=False)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a statement has failed since the transaction began."""
-        return self._failed
 
     def close(self) -> None:
         """Let go of the connection; nobody waits for a server that may stand still."""
@@ -408,13 +416,5 @@ class PostgresTransaction:
         return [
             f"Row {place} of the table {table} refers to nothing in {parent}."
             for table, column, parent, key in self.rows(_REFERENCES)
-            for (place,) in self.rows(_dangling(table, column, parent, key))
+            for (place,) in self.rows(_DANGLING.format(table, column, parent, key))
         ]
-
-
-def _dangling(table: str, column: str, parent: str, key: str) -> str:
-    """The question for the places of the rows of `table` whose reference leads nowhere."""
-    return (
-        f"SELECT CAST(c.ctid AS text) FROM {table} c LEFT JOIN {parent} p "  # noqa: S608  (our names)
-        f"ON p.{key} = c.{column} WHERE c.{column} IS NOT NULL AND p.{key} IS NULL"
-    )
