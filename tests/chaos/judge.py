@@ -258,9 +258,10 @@ def resumed(story: Story) -> Iterator[str]:
     starts = sorted(story.starts)
     for outage in story.outages:
         following = bisect_right(starts, outage.ended)
-        after = f"{starts[following] - outage.ended:.1f} s" if following < len(starts) else "never"
-        away = outage.ended - outage.began
-        yield f"{outage.name}: away for {away:.1f} s; a Run began after {after}"
+        after = "no Run began after it"
+        if following < len(starts):
+            after = f"a Run began {starts[following] - outage.ended:.1f} s after it"
+        yield f"{outage.name}: away for {outage.ended - outage.began:.1f} s; {after}"
 
 
 def read_store(store: Store, story: Story) -> None:

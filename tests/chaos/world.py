@@ -48,6 +48,7 @@ class World:
     sites: Sites
     store: Store
     made: list[ids.DatasetId] = field(default_factory=list)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
     patience: float = 60.0
     """The seconds for which a fault waits at most until the machine that it meets is busy."""
     story: Story = field(default_factory=lambda: Story((), 0, 0))
@@ -75,7 +76,7 @@ class World:
 
     def end(self) -> None:
         """Let no fire come any more, and wait until all has ended."""
-        until(lambda: 1 <= time.time() % 60 < 50 and not self._due())
+        until(lambda: time.time() > self.story.began and not self._due() and not _is_near_a_fire())
         self._change({"status": "paused"})
         self.story.ended = time.time()
         until(self._is_over)
@@ -88,9 +89,16 @@ class World:
         home.mkdir(exist_ok=True)
         words = (sys.executable, "-m", "livedata", "worker", "--crawlers", "1")
         with (self.home / f"{machine.name}.log").open("ab") as log:
-            subprocess.Popen(
-                [*machine.enter(), *words], env=self._environ(home), stdout=log, stderr=log
-            )
+            command = [*machine.enter(), *words]
+            process = subprocess.Popen(command, env=self._environ(home), stdout=log, stderr=log)
+        self.started.append(process)
+
+    def reap(self) -> None:
+        """Wait for what was started, after its machine has ended."""
+        for process in self.started:
+            # Who has entered a machine may have stopped itself as the machine was frozen.
+            process.kill()
+            process.wait()
 
     def in_progress(self, machine: Machine) -> int:
         """How many Runs a machine is executing."""
@@ -145,7 +153,12 @@ def world(host_count: int, *, failover: bool, logs: Path | None = None) -> Itera
         store = stack.enter_context(closing(Store(url_of(*servers))))
         machines = [network.machine(name) for name in ("one", "two")]
         made = World(home, network, servers, machines, sites, store)
-        yield made
+        try:
+            yield made
+        finally:
+            for machine in machines:
+                machine.die()
+            made.reap()
 
 
 @contextmanager
@@ -156,6 +169,10 @@ def _server(machine: Machine) -> Iterator[RemoteServer]:
             yield server
         finally:
             server.stop()
+
+
+def _is_near_a_fire() -> bool:
+    return not 1 <= time.time() % 60 < 50
 
 
 def until(holds: Callable[[], bool], seconds: float = DRAIN) -> bool:
