@@ -390,7 +390,7 @@ def _find(
     holding = queue.holding(writer, attempt.run, attempt.fence)
     locking = datasets.locking_dataset(writer, attempt.dataset)
     if owner_first:
-        accounts.locking_owner(writer, attempt.owner)
+        accounts.locking_owner(writer, attempt.owner, briefly=False)
     standing = revisions.ask_standing(writer, attempt.dataset, attempt.owner)
     # Nothing is compared with the rows where nothing is accepted: their keys are enough.
     if reading.verdict.outcome != "accept":

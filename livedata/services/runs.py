@@ -225,7 +225,7 @@ def _accept(store: Store, owner: OwnerName, run: RunId, *, owner_first: bool) ->
         locked = run_store.lock_run(writer, run, owner)
         dataset = datasets.lock_dataset(writer, locked.dataset)
         if owner_first:
-            accounts.lock_owner(writer, owner)
+            accounts.locking_owner(writer, owner, briefly=False)
         standing = revisions.ask_standing(writer, dataset.id, owner)
         at_end = DatasetAtEnd(dataset, standing(), rows.current(writer, dataset.id))
         packed = _held(writer, locked)

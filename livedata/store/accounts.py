@@ -66,12 +66,13 @@ def lock_owner(writer: Writer, owner: OwnerName) -> int:
     return locking_owner(writer, owner)()
 
 
-def locking_owner(writer: Writer, owner: OwnerName) -> Callable[[], int]:
-    """The same together with the next question."""
+def locking_owner(writer: Writer, owner: OwnerName, *, briefly: bool = True) -> Callable[[], int]:
+    """The same together with the next question; not `briefly` if much is computed meanwhile."""
     # The last lock of an act: Run, dataset, owner. Two acts that lock in another order could wait
     # for each other for ever. And no sooner than need be, since all Runs of an owner wait here:
     # when it came before their rows, an owner had 26 Runs a second on any number of machines.
-    answer = writer.lock(_OWNER, owner=owner)
+    lock = writer.lock_briefly if briefly else writer.lock
+    answer = lock(_OWNER, owner=owner)
 
     def balance() -> int:
         for (left,) in answer():
@@ -128,7 +129,7 @@ def charge(
     """
     # Compared as they are charged: a balance that was read before may be spent by somebody else.
     # Six Runs at once brought one to -3 on PostgreSQL.
-    answer = writer.ask(_CHARGE, owner=owner, pages=pages)
+    answer = writer.lock_briefly(_CHARGE, owner=owner, pages=pages)
     _add_entry(writer, owner, -pages, now, dataset, run)
     return lambda: bool(answer())
 

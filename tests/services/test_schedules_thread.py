@@ -130,7 +130,7 @@ def test_damage_is_told_in_a_sentence(
 def test_what_is_due_is_taken_while_much_that_is_old_goes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def go_on(_: Store, enough: Callable[[], bool]) -> None:
+    def go_on(_: Store, enough: Callable[[], bool] = lambda: False) -> None:
         while not enough():
             Event().wait(0.01)
 

@@ -51,6 +51,12 @@ class Recording:
         self._said.append(lock_of(sql))
         return self._writer.lock(sql, **values)
 
+    def lock_briefly(self, sql: str, /, **values: object) -> Answer:
+        if "RETURNING" in sql:
+            return self._note(sql).lock_briefly(sql, **values)
+        self._said.append(lock_of(sql))
+        return self._writer.lock_briefly(sql, **values)
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         self._said.append(lock_of(sql))
         return self._writer.locked_if_free(sql, **values)

@@ -21,14 +21,16 @@ from benchmarks import scale
 from benchmarks.databases import POSTGRES
 from livedata.messages.validation import read
 from livedata.model.errors import StoreUnavailable
+from livedata.model.ids import Micros, RunId, new_id
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries
 from livedata.services.audit.check import check_store
+from livedata.store import accounts as stored_accounts
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.migrate import config
 from livedata.store.database.postgres import server as backend
-from livedata.store.database.postgres import words
+from livedata.store.database.postgres import transaction, words
 from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.postgres.transaction import FULL
 from livedata.store.database.store import Database, Store
@@ -40,6 +42,7 @@ from tests.made import make_dataset, meet_owner, take
 from tests.patience import LONG, until
 from tests.relay import Relay
 from tests.runs.test_pagination_none import SINGLE, listing
+from tests.services.table import A, Table
 from tests.site import Site
 
 pytestmark = pytest.mark.postgres
@@ -466,6 +469,33 @@ def test_a_process_that_stands_still_with_locks_is_cut_off(
             with pytest.raises(StoreUnavailable), store.writing() as writer:
                 stand_still(writer)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 12
+
+
+@pytest.mark.parametrize("charged", [False, True])
+def test_one_that_stands_still_with_an_owner_is_cut_off_before_those_who_wait_give_up(
+    made: str, charged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All Runs of an owner wait there, of every machine."""
+    monkeypatch.setattr(backend, "LOCK_SECONDS", 4)
+    soon = transaction._BRIEFLY.replace("5s", "1s")
+    monkeypatch.setattr(transaction, "_BRIEFLY", soon)
+    ended: list[str] = []
+
+    def stand_still(writer: Writer) -> None:
+        if charged:
+            run = RunId(new_id())
+            assert stored_accounts.charge(writer, "local", 1, Micros(1), table.id, run)()
+        else:
+            stored_accounts.lock_owner(writer, "local")
+        ended.append(table.take(A)["status"])
+        writer.written("UPDATE owners SET balance = 9")
+
+    with closing(Store(made)) as store, closing(Store(made)) as frozen:
+        meet_owner(store, "local", 100)
+        table = Table(store)
+        with pytest.raises(StoreUnavailable), frozen.writing() as writer:
+            stand_still(writer)
+    assert ended == ["succeeded"]
 
 
 def test_a_pooler_that_changes_connections_under_a_session_is_said(made: str) -> None:

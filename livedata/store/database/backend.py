@@ -97,6 +97,12 @@ class Writer(Reader, Protocol):
     def lock(self, sql: str, /, **values: object) -> Answer:
         """All of them, asked together with the next question."""
 
+    def lock_briefly(self, sql: str, /, **values: object) -> Answer:
+        """The same of a row for which many wait: who stands still then loses all within seconds.
+
+        `sql` may also write it, with RETURNING.
+        """
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         """The first without what another writer has locked: it is not waited for."""
 

@@ -41,6 +41,10 @@ CLOCK = "(extract(epoch FROM clock_timestamp()) * 1e6)::bigint"
 _NOW = f"SELECT {CLOCK}"
 FULL = 1000
 """So many statements wait at most for a question: an archive has millions."""
+_BRIEFLY = """
+WITH own AS ({}) SELECT *, set_config('idle_in_transaction_session_timeout', '5s', true) FROM own
+"""
+"""Half as long as others wait for a lock: who waits for one who stands still gets it in time."""
 _LONG = 0.1
 """After so many seconds an answer has waited for somebody's lock, and its clock is old."""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -73,6 +77,11 @@ JOIN pg_attribute b ON b.attrelid = parent.oid AND b.attnum = c.confkey[1]
 WHERE c.contype = 'f' AND c.connamespace = CAST(current_schema() AS regnamespace) ORDER BY 1, 2
 """
 """(table, column, table referred to, column there) of every reference."""
+_DANGLING = """
+SELECT CAST(c.ctid AS text) FROM {0} c LEFT JOIN {2} p ON p.{3} = c.{1}
+WHERE c.{1} IS NOT NULL AND p.{3} IS NULL
+"""
+"""The places of the rows of a table whose reference leads nowhere."""
 
 
 @lru_cache(maxsize=1024)
@@ -126,7 +135,9 @@ class ServerLine:
         self._cursors = [driver.cursor()]
         self._pipeline: Pipeline | None = None
         self._opened = ExitStack()
-        self._ends, self._failures, self._failed = 0, 0, False
+        self._ends, self._failures = 0, 0
+        self.failed = False
+        """Whether a statement has failed since the transaction began."""
 
     def say(self, sql: str, values: Any = None, *, prepare: bool | None = None) -> None:
         """Say something before the next question."""
@@ -155,14 +166,14 @@ class ServerLine:
         except psycopg.OperationalError:
             # Nothing was done on this connection yet, unless it was begun for this.
             renew, self.renew = self.renew, None
-            self._failed = True
+            self.failed = True
             if renew is None or not self.driver.closed:
                 raise
             self._leave()
             self._use(renew())
             self._say_all(said)
         except BaseException:
-            self._failed = True
+            self.failed = True
             raise
         return self._cursors[0]
 
@@ -179,15 +190,15 @@ class ServerLine:
             self.send()
         # After a failed statement that somebody has caught, the server rolls back, and says so
         # without an error.
-        if self._failed or self.ask("COMMIT", prepare=False).statusmessage != "COMMIT":
+        if self.failed or self.ask("COMMIT", prepare=False).statusmessage != "COMMIT":
             raise RuntimeError("a statement has failed, and the act went on")
 
     def end(self, *, reading: bool) -> None:
         """End the transaction, if it still goes on, without what it wrote."""
         self._unsent, self._waiting = [], 0
-        if self._failed:
+        if self.failed:
             self._leave()
-            self._failed = False
+            self.failed = False
             # psycopg is to forget what it has prepared: the server has nothing that came behind the
             # failure. It hears a ROLLBACK outside of a pipeline, and each text of one only once.
             self._failures += 1
@@ -200,11 +211,6 @@ class ServerLine:
             self._end_unheard()
         else:
             self.ask("ROLLBACK", prepare=False)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a statement has failed since the transaction began."""
-        return self._failed
 
     def close(self) -> None:
         """Let go of the connection; nobody waits for a server that may stand still."""
@@ -281,8 +287,7 @@ class PostgresTransaction:
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
-        rows: list[Row] = self._line.ask(_translated(sql), values).fetchall()
-        return rows
+        return self._line.ask(_translated(sql), values).fetchall()
 
     def ask(self, sql: str, /, **values: object) -> Answer:
         """The same, asked together with the next question."""
@@ -317,8 +322,7 @@ class PostgresTransaction:
 
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""
-        row: Row | None = self._line.ask(_translated(sql), values).fetchone()
-        return row
+        return self._line.ask(_translated(sql), values).fetchone()
 
     def value(self, sql: str, /, **values: object) -> Any:
         """The first column of the first."""
@@ -327,8 +331,7 @@ class PostgresTransaction:
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects; all of them are kept from other writers."""
-        rows = self.lock(sql, **values)()
-        return rows[0] if rows else None
+        return next(iter(self.lock(sql, **values)()), None)
 
     def lock(self, sql: str, /, **values: object) -> Answer:
         """All of them, asked together with the next question."""
@@ -336,8 +339,14 @@ class PostgresTransaction:
         # what only refers to the row, such as a new entry of a ledger, need not wait.
         return self.ask(f"{sql} FOR NO KEY UPDATE", **values)
 
+    def lock_briefly(self, sql: str, /, **values: object) -> Answer:
+        """The same, of a row for which many wait; or what writes such a row and returns it."""
+        locking = "" if "RETURNING" in sql else " FOR NO KEY UPDATE"
+        answer = self.ask(_BRIEFLY.format(sql + locking), **values)
+        return lambda: [row[:-1] for row in answer()]
+
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
-        """The same without what another writer has locked."""
+        """The first without what another writer has locked."""
         return self.row(f"{sql} FOR NO KEY UPDATE SKIP LOCKED", **values)
 
     def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
@@ -388,8 +397,7 @@ class PostgresTransaction:
 
     def size(self) -> int:
         """The bytes of all tables with their indexes."""
-        size: int = self.value(_SIZE)
-        return size
+        return int(self.value(_SIZE))
 
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its files itself."""
@@ -408,13 +416,5 @@ class PostgresTransaction:
         return [
             f"Row {place} of the table {table} refers to nothing in {parent}."
             for table, column, parent, key in self.rows(_REFERENCES)
-            for (place,) in self.rows(_dangling(table, column, parent, key))
+            for (place,) in self.rows(_DANGLING.format(table, column, parent, key))
         ]
-
-
-def _dangling(table: str, column: str, parent: str, key: str) -> str:
-    """The question for the places of the rows of `table` whose reference leads nowhere."""
-    return (
-        f"SELECT CAST(c.ctid AS text) FROM {table} c LEFT JOIN {parent} p "  # noqa: S608  (our names)
-        f"ON p.{key} = c.{column} WHERE c.{column} IS NOT NULL AND p.{key} IS NULL"
-    )

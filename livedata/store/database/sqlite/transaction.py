@@ -73,7 +73,7 @@ class SqliteTransaction:
         # BEGIN IMMEDIATE has locked the whole file.
         return self.row(sql, **values)
 
-    lock = ask
+    lock = lock_briefly = ask
 
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
         """The same: there is no other writer."""
