@@ -77,7 +77,7 @@ class CommandContext(NamedTuple):
         """Open the store for queries and writes."""
         from livedata.store.database.store import Store
 
-        store = Store(self.settings.database_url)
+        store = Store(self.settings.database_url, limits=self.settings.limits)
         try:
             yield store
         finally:

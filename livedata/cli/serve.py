@@ -229,7 +229,7 @@ def _tell_ending(supervisor: Supervisor | None, *, as_json: bool) -> None:
 @contextmanager
 def _opened(settings: Settings, metrics: Address | None, *, json_log: bool) -> Iterator[Store]:
     """The store, brought up to date, and its metrics at an address, if one is given."""
-    with closing(Store(settings.database_url)) as store:
+    with closing(Store(settings.database_url, limits=settings.limits)) as store:
         store.ensure()
         with serving_metrics(store, metrics) if metrics else nullcontext() as served:
             if served is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from livedata.model.account import Limits
 from livedata.model.errors import StoreUnavailable
 from livedata.model.problem import Remedy
 from livedata.store.database.backend import (
@@ -137,7 +138,11 @@ class Database:
 
 
 class Store(Database):
-    """A store that can be asked and written."""
+    """A store that can be asked and written; `limits` are what each owner may have in it."""
+
+    def __init__(self, url: str, *, limits: Limits = Limits()) -> None:  # noqa: B008
+        super().__init__(url)
+        self.limits = limits
 
     def calls(self) -> Calls:
         """What calls a crawl worker to the queue."""
@@ -167,6 +172,7 @@ class Store(Database):
         self.ensure()
         try:
             with self._backend.writing() as writer:
+                writer.limits = self.limits
                 yield writer
         except OtherVersion:
             self._look_again()

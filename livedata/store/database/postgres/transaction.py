@@ -20,6 +20,7 @@ from psycopg import Connection, Cursor, Pipeline
 from psycopg.generators import fetch_many
 from psycopg.pq import TransactionStatus
 
+from livedata.model.account import Limits
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
 from livedata.store.database import backend
@@ -270,7 +271,8 @@ class PostgresTransaction:
     `clock` is the answer to when it began, if that was asked.
     """
 
-    __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line")
+    __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line", "limits")
+    limits: Limits
 
     def __init__(self, line: ServerLine, clock: _Answer | None = None) -> None:
         self._line = line
@@ -281,8 +283,7 @@ class PostgresTransaction:
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
-        rows: list[Row] = self._line.ask(_translated(sql), values).fetchall()
-        return rows
+        return self._line.ask(_translated(sql), values).fetchall()
 
     def ask(self, sql: str, /, **values: object) -> Answer:
         """The same, asked together with the next question."""
@@ -388,8 +389,7 @@ class PostgresTransaction:
 
     def size(self) -> int:
         """The bytes of all tables with their indexes."""
-        size: int = self.value(_SIZE)
-        return size
+        return int(self.value(_SIZE))
 
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its files itself."""
