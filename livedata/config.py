@@ -13,7 +13,7 @@ from platformdirs import user_data_path
 
 from livedata import __version__
 from livedata.messages.request import format_choices, nearest
-from livedata.model.account import MAX_CREDITS
+from livedata.model.account import MAX_CREDITS, Limits
 from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.model.research.settings import (
     OPENAI,
@@ -61,6 +61,9 @@ class Settings(Struct, frozen=True):
     guards: frozenset[Guard] = frozenset(GUARDS)
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
+    owner_datasets: int | None = None
+    owner_runs: int | None = None
+    owner_requests: int | None = None
     research: ResearchSettings = ResearchSettings()
 
     def _without_secrets(self) -> str:
@@ -75,6 +78,11 @@ class Settings(Struct, frozen=True):
         from livedata.rules.network.targets import TargetPolicy
 
         return TargetPolicy.parse(self.allow_hosts, self.only_hosts)
+
+    @property
+    def limits(self) -> Limits:
+        """How much each owner but the operator may have."""
+        return Limits(self.owner_datasets, self.owner_runs, self.owner_requests)
 
     def grant(self, owner: str) -> int:
         """The credits that an owner starts with."""
@@ -115,6 +123,9 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         guards=given.guards("guards"),
         local_credits=int(given.number("local_credits", 1_000_000, 0, MAX_CREDITS)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, MAX_CREDITS)),
+        owner_datasets=given.count("owner_datasets", 1),
+        owner_runs=given.count("owner_runs", 1),
+        owner_requests=given.count("owner_requests", 1),
         research=_research(given),
     )
 

@@ -10,7 +10,7 @@ from livedata.store.database.store import Store
 
 # A WSGI server imports this module in each of its processes: all of them may create the store.
 settings = config.load()
-store = Store(settings.database_url, read_url=settings.read_url)
+store = Store(settings.database_url, read_url=settings.read_url, limits=settings.limits)
 store.ensure()
 targets = settings.targets
 # The server's own name is not known here: LIVEDATA_PUBLIC_URL and LIVEDATA_HOSTS tell it.

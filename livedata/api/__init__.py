@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
 from livedata.api import feeds, openapi, tables
-from livedata.api.auth import KeyUsageRecorder, balance_of, meet, without_secrets
+from livedata.api.auth import KeyUsageRecorder, RequestRates, balance_of, meet, without_secrets
 from livedata.api.endpoints import AppContext
 from livedata.api.responses import (
     MAX_BODY,
@@ -56,7 +56,7 @@ def create_app(
     # Merging would answer /v1//datasets with a redirect; a path that is not listed is a 404.
     app.url_map.merge_slashes = False
     app.extensions["livedata"] = AppContext(
-        store, targets, zone, public_url, KeyUsageRecorder(store), research, hosts
+        store, targets, zone, public_url, KeyUsageRecorder(store), research, hosts, RequestRates()
     )
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())

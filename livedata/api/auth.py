@@ -6,9 +6,10 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any, Literal
 
-from livedata.api.responses import Unauthenticated
+from livedata.api.responses import TooManyRequests, Unauthenticated
 from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.model.ids import OwnerName
@@ -71,6 +72,28 @@ def balance_of(store: Store, header: str | None) -> int:
         return authenticate(store, header).balance
     except LivedataError:
         return 0
+
+
+class RequestRates:
+    """How many requests came for each owner of late: a bucket that a second fills.
+
+    In this process alone: a question to the store for each request would cost more than most.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._left: dict[OwnerName, tuple[float, float]] = {}
+
+    def take(self, owner: OwnerName, most: int | None, now: float) -> None:
+        """Count a request at a moment, in seconds. Raises TooManyRequests."""
+        if most is None:
+            return
+        with self._lock:
+            left, since = self._left.get(owner, (float(most), now))
+            left = min(float(most), left + (now - since) * most)
+            self._left[owner] = (left - 1 if left >= 1 else left), now
+        if left < 1:
+            raise TooManyRequests
 
 
 class KeyUsageRecorder:

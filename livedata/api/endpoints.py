@@ -7,6 +7,7 @@ OpenAPI document are made from this declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any, Literal
 
 from flask import Response, current_app, g, request
@@ -14,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import Headers
 
-from livedata.api.auth import KeyUsageRecorder, authenticate
+from livedata.api.auth import KeyUsageRecorder, RequestRates, authenticate
 from livedata.api.queries import Parameter, identified, read_known, read_query
 from livedata.api.responses import (
     Internal,
@@ -47,6 +48,7 @@ class AppContext(Struct, frozen=True):
     key_usage: KeyUsageRecorder
     research: ResearchSettings
     hosts: Hosts
+    rates: RequestRates
 
     def base(self, host: str, asked: str) -> str | None:
         """The address of this server, without a slash at its end, for an answer that names it.
@@ -133,8 +135,8 @@ class Endpoint(Struct, frozen=True):
     @property
     def statuses(self) -> tuple[int, ...]:
         """All statuses of its answers, ascending after the one of success."""
-        # The interface does not list these three: wrong method, large body, other media type.
-        additions = (405, 413, 415) if self.body else (405,)
+        # The interface does not list these: wrong method, large body, other media type, too many.
+        additions = (405, 413, 415, 429) if self.body else (405, 429)
         unchanged = (304,) if self.is_tagged else ()
         return (self.status, *sorted({401, *additions, *unchanged, *self.errors}))
 
@@ -144,6 +146,7 @@ class Endpoint(Struct, frozen=True):
         try:
             # Authentication is first: a stranger must not learn which ids exist.
             caller = g.caller = authenticate(app.store, request.headers.get("Authorization"))
+            app.rates.take(caller.owner, app.store.limits.of(caller.owner).requests, monotonic())
             app.key_usage.note(caller)
             ids = self._ids(path)
             return self._answer(self._read(app, caller, ids), ids)

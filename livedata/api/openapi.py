@@ -180,6 +180,7 @@ MEANINGS = {
     413: "The body is larger than 1 MiB.",
     415: "The body is not declared as application/json.",
     422: "What was sent can be read but breaks a rule; details name the places.",
+    429: "More requests came for the owner than each may send in a second; see Retry-After.",
     500: "Something went wrong inside; X-Request-Id names it in the log.",
     503: "The queue is unavailable, or research is; the code says which. Nothing was accepted.",
 }
@@ -191,6 +192,11 @@ _HEADERS: dict[str, Any] = {
     "ETag": {
         "description": "What If-None-Match may name next time; a later page of rows has none.",
         "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "The seconds after which there is room for a request again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
     },
     "X-Credits-Remaining": {
         "description": "The owner's credits; 0 where authentication did not succeed.",
@@ -318,7 +324,8 @@ def _headers(entry: Endpoint) -> list[dict[str, Any]]:
 def _response(entry: Endpoint, status: int, answers: Answers) -> dict[str, Any]:
     tagged = entry.is_tagged and status in (entry.status, 304)
     told = ("X-Livedata-State", "X-Livedata-Through") if tagged and entry.media_types else ()
-    names = ("X-Credits-Remaining", "X-Request-Id", *(("ETag",) if tagged else ()), *told)
+    waits = ("Retry-After",) if status == 429 else ()
+    names = ("X-Credits-Remaining", "X-Request-Id", *(("ETag",) if tagged else ()), *told, *waits)
     response: dict[str, Any] = {
         "description": MEANINGS[status],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},

@@ -59,6 +59,12 @@ class UnsupportedMediaType(LivedataError):
     code = "unsupported_media_type"
 
 
+class TooManyRequests(LivedataError):
+    """More requests came for this owner than each may send in a second; send them more slowly."""
+
+    code = "too_many_requests"
+
+
 class NoSuchPath(NotFound):
     """There is nothing at this path; /v1/docs lists what there is."""
 
@@ -80,6 +86,7 @@ STATUSES: Mapping[type[LivedataError], int] = {
     PayloadTooLarge: 413,
     UnsupportedMediaType: 415,
     Invalid: 422,
+    TooManyRequests: 429,
     StoreUnavailable: 503,
     ResearchUnavailable: 503,
 }
@@ -142,6 +149,9 @@ def error_response(error: LivedataError) -> Response:
     if isinstance(error, Unauthenticated):
         # RFC 9110: a 401 without this header is not complete.
         answer.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, TooManyRequests):
+        # A second has room for one again: no limit is below one a second.
+        answer.headers["Retry-After"] = "1"
     return answer
 
 

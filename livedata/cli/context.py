@@ -78,7 +78,7 @@ class CommandContext(NamedTuple):
         from livedata.store.database.store import Store
 
         settings = self.settings
-        store = Store(settings.database_url, read_url=settings.read_url)
+        store = Store(settings.database_url, read_url=settings.read_url, limits=settings.limits)
         try:
             yield store
         finally:

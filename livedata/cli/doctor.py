@@ -19,9 +19,12 @@ from livedata.hints import Subject, hint
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model import ids
+from livedata.model.account import Limits
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.settings import DayBudget, ResearchSettings
+from livedata.services import accounts
+from livedata.services.accounts import Nearest
 from livedata.services.audit.vitals import LOOKED_AT, Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
@@ -66,6 +69,7 @@ def report_state(ctx: CommandContext, late: int, asks_model: bool) -> None:
         place, vitals = db.place, examine(db, late * MINUTE)
         research = days.of_all(db, settings.research)
         replica = db.replica_problem()
+        near = accounts.nearest(db, settings.limits)
     model, silent = _model(settings.research, asks_model=asks_model)
     problems = [
         *silent,
@@ -83,14 +87,13 @@ def report_state(ctx: CommandContext, late: int, asks_model: bool) -> None:
         "search": machine.search(settings.research),
     }
     if ctx.json:
-        today = [
-            {"owner": owner, "stopped": stopped, **day_as_json(day)}
-            for owner, day, stopped in research
-        ]
-        of_store = {**_as_json(vitals), "research": today}
-        print_json({"well": not problems, "problems": problems, **about, **of_store})
+        today = [{"owner": o, "stopped": n, **day_as_json(day)} for o, day, n in research]
+        told = {"research": today, "limits": _limits_as_json(settings.limits, near)}
+        well = {"well": not problems, "problems": problems}
+        print_json({**well, **about, **_as_json(vitals), **told})
     else:
         about["research today"] = [f"{owner} {day_in_words(day)}" for owner, day, _ in research]
+        about["limits"] = _limits_in_words(settings.limits, near)
         _print_page(about, vitals, problems)
     if problems:
         raise click.exceptions.Exit(NEEDS_A_PERSON)
@@ -188,6 +191,7 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
             "model": about["model"],
             "search": about["search"],
             **({"research today": "; ".join(today)} if (today := about["research today"]) else {}),
+            **about["limits"],
             "in progress": plural(sum(worker.runs for worker in vitals.workers), "Run"),
             "waiting": plural(vitals.queued, "Run") + wait,
             "outbox": _outbox(vitals),
@@ -202,6 +206,33 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
     print_text("\nNeeds a person:" if problems else "\nAll is well.")
     for problem in problems:
         print_text(f"- {problem}")
+
+
+def _limits_in_words(limits: Limits, near: Nearest) -> dict[str, str]:
+    """What each owner may have, and who is nearest to it, by what is limited."""
+    words = {}
+    for what, most, owners in (
+        ("dataset", limits.datasets, near.datasets),
+        ("open Run", limits.runs, near.runs),
+    ):
+        if most is not None:
+            nearest = "".join(f"; {owner} has {had}" for owner, had in owners)
+            words[f"{what}s"] = f"at most {most} of an owner{nearest}"
+    if limits.requests is not None:
+        words["requests"] = f"at most {limits.requests} a second of an owner, for each process"
+    return words
+
+
+def _limits_as_json(limits: Limits, near: Nearest) -> dict[str, Any]:
+    return {
+        "datasets": {"most": limits.datasets, "nearest": _owners(near.datasets)},
+        "openRuns": {"most": limits.runs, "nearest": _owners(near.runs)},
+        "requestsASecond": {"most": limits.requests},
+    }
+
+
+def _owners(nearest: Iterable[tuple[OwnerName, int]]) -> list[dict[str, Any]]:
+    return [{"owner": owner, "has": had} for owner, had in nearest]
 
 
 def _outbox(vitals: Vitals) -> str:

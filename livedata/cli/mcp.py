@@ -234,7 +234,7 @@ def _serve_http(settings: Settings, address: tuple[str, int], offer: _Offer) -> 
         from livedata.mcp.http import PATH, AgentEndpoint, AgentServer
     configure(settings, as_json=False)
     with (
-        closing(Store(settings.database_url)) as store,
+        closing(Store(settings.database_url, limits=settings.limits)) as store,
         closing(KeyUsageRecorder(store)) as usage,
     ):
         # Keys are in a store: one without any would refuse everybody, and say nothing here.

@@ -263,7 +263,8 @@ def _tell_ending(*, as_json: bool, gives_back: bool) -> None:
 @contextmanager
 def _opened(settings: Settings, metrics: Address | None, *, json_log: bool) -> Iterator[Store]:
     """The store, brought up to date, and its metrics at an address, if one is given."""
-    with closing(Store(settings.database_url, read_url=settings.read_url)) as store:
+    store = Store(settings.database_url, read_url=settings.read_url, limits=settings.limits)
+    with closing(store):
         store.ensure()
         with serving_metrics(store, metrics) if metrics else nullcontext() as served:
             if served is not None:

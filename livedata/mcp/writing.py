@@ -100,8 +100,9 @@ def preview_source(access: DatasetAccess, *, declaration: Mapping[str, Any]) -> 
 def create_dataset(access: DatasetAccess, *, declaration: Mapping[str, Any]) -> Answer:
     """A new dataset of a declaration; it has no rows before its first Run."""
     declared = _judge(access, declaration)
-    first = load().grant(access.owner)
-    with closing(Store(access.database.url)) as store:
+    settings = load()
+    first = settings.grant(access.owner)
+    with closing(Store(access.database.url, limits=settings.limits)) as store:
         created = datasets.create(
             store, access.owner, declared, targets(access), first_credits=first
         )

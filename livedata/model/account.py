@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NotRequired, TypedDict
 
+from msgspec import Struct
+
 from livedata.model.wire import NonNegativeInt, Timestamp, Uuid
 
 MAX_CREDITS: Final = 2**53
@@ -12,6 +14,21 @@ MAX_CREDITS: Final = 2**53
 
 OPERATOR: Final = "local"
 """The owner as whom livedata acts at a shell: whoever can read the store needs no key for it."""
+
+
+class Limits(Struct, frozen=True):
+    """How much each owner but the operator may have: None is without a limit.
+
+    `datasets` at a time, `runs` that have not ended, and `requests` to the API in a second.
+    """
+
+    datasets: int | None = None
+    runs: int | None = None
+    requests: int | None = None
+
+    def of(self, owner: str) -> Limits:
+        """The limits of one owner."""
+        return Limits() if owner == OPERATOR else self
 
 
 class LedgerEntry(TypedDict):

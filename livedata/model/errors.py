@@ -109,6 +109,12 @@ class RunInProgress(Conflict):
     code = "run_in_progress"
 
 
+class LimitReached(Conflict):
+    """The owner has as many datasets, or Runs that have not ended, as each owner may have."""
+
+    code = "limit_reached"
+
+
 class InsufficientCredits(LivedataError):
     """The balance is 0."""
 

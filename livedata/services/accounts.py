@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
+from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
-from livedata.model.errors import Conflict, Invalid, NotFound
+from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry, Limits
+from livedata.model.errors import Conflict, Invalid, LimitReached, NotFound
 from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.store import accounts, datasets
+from livedata.store.audit import vitals
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
 
@@ -23,6 +25,8 @@ MOST_KEYS = 1_000
 """How many keys of an owner are open at once."""
 LOOKED_AT = 5_000
 """So many entries of a ledger say what each dataset took: more take longer than a person waits."""
+NEAREST = 10
+"""So many owners are told that are nearest to a limit."""
 MOST_TOLD = 100
 """So many datasets are told of what they took."""
 _SECRET_BYTES = 32
@@ -79,6 +83,64 @@ def meet_owner(writer: Writer, owner: OwnerName, credits: int) -> None:
     now = ids.now()
     if accounts.add_owner(writer, owner, now):
         accounts.post(writer, owner, credits, now, note="first credits")
+
+
+def check_datasets(writer: Writer, owner: OwnerName) -> None:
+    """Raise LimitReached if an owner has as many datasets as each may have.
+
+    It locks the owner: two who add one at once must not both find room for the last.
+    """
+    most = writer.limits.of(owner).datasets
+    if most is not None:
+        accounts.lock_owner(writer, owner)
+        if datasets.count(writer, owner) >= most:
+            raise LimitReached(
+                f"{owner} has {plural(most, 'dataset')}, as many as each owner may have; delete "
+                "one first, or ask whoever runs livedata for more."
+            )
+
+
+def check_open_runs(writer: Writer, owner: OwnerName) -> None:
+    """The same of Runs that have not ended."""
+    if writer.limits.of(owner).runs is not None:
+        accounts.lock_owner(writer, owner)
+        if not room_for_runs(writer, [owner])[owner]:
+            raise too_many_runs(writer, owner)
+
+
+def room_for_runs(writer: Writer, owners: Collection[OwnerName]) -> dict[OwnerName, int]:
+    """Owner -> how many more Runs may be open, of those with a limit, and are locked."""
+    limits = {owner: writer.limits.of(owner).runs for owner in owners}
+    limited = {owner: most for owner, most in limits.items() if most is not None}
+    opened = accounts.count_open_runs(writer, limited) if limited else {}
+    return {owner: max(0, most - opened.get(owner, 0)) for owner, most in limited.items()}
+
+
+def too_many_runs(writer: Writer, owner: OwnerName) -> LimitReached:
+    """What an owner is told who has as many open Runs as each may have."""
+    most = writer.limits.of(owner).runs or 0
+    return LimitReached(
+        f"{owner} has {plural(most, 'Run')} waiting or in progress, as many as each owner "
+        "may have; let one end or cancel it, or ask whoever runs livedata for more."
+    )
+
+
+class Nearest(Struct, frozen=True):
+    """The owners that have most of what is limited; none of what is not."""
+
+    datasets: Sequence[tuple[OwnerName, int]] = ()
+    runs: Sequence[tuple[OwnerName, int]] = ()
+
+
+def nearest(db: Database, limits: Limits) -> Nearest:
+    """Who is nearest to the limits."""
+    with db.reading() as reader:
+        return Nearest(
+            vitals.with_most_datasets(reader, limits.datasets, NEAREST)
+            if limits.datasets is not None
+            else (),
+            vitals.with_most_runs(reader, NEAREST) if limits.runs is not None else (),
+        )
 
 
 def grant(

@@ -19,7 +19,7 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
-from livedata.services.accounts import meet_owner
+from livedata.services.accounts import check_datasets, meet_owner
 from livedata.services.archive_container import FIRST, VERSION, Archive, new_archive
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
@@ -94,6 +94,7 @@ def import_archive(
     try:
         with store.writing() as writer:
             meet_owner(writer, owner, first_credits)
+            check_datasets(writer, owner)
             _write(writer, owner, archive, record)
             digests.pass_over(writer, owner, dataset)
             return datasets.get(writer, owner, dataset)

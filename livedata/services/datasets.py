@@ -23,7 +23,7 @@ from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services.accounts import meet_owner
+from livedata.services.accounts import check_datasets, meet_owner
 from livedata.store import accounts, digests, held, queue, recipes, runs
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -42,8 +42,8 @@ def create(
 ) -> Dataset:
     """Create a draft with its Bot, recipe version 1 and schema version 1 (interface 4.1).
 
-    A new owner starts with `first_credits`. Raises Invalid with a detail for every wrong place, and
-    NameTaken if the owner has a dataset of that name.
+    A new owner starts with `first_credits`. Raises Invalid with a detail for every wrong place,
+    NameTaken if the owner has a dataset of that name, and LimitReached.
     """
     consistency.check(declared, targets)
     try:
@@ -58,8 +58,9 @@ def create(
 def add(writer: Writer, owner: OwnerName, declared: CreateDataset) -> DatasetId:
     """The same in a transaction that goes on, of a declaration that is right.
 
-    Raises AlreadyThere if the owner has a dataset of that name.
+    Raises AlreadyThere if the owner has a dataset of that name, and LimitReached.
     """
+    check_datasets(writer, owner)
     columns = [_new_column(column) for column in declared.columns]
     source = declared.source.pinned()
     return dataset_store.add(

@@ -18,6 +18,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
+from livedata.services.accounts import check_open_runs
 from livedata.services.commit import CANCELLED, DatasetAtEnd, Overdrawn, accept_harvest, ended
 from livedata.services.interruptions import reap_expired_leases
 from livedata.services.kinds import choice as kinds
@@ -57,7 +58,8 @@ def enqueue(
     """Enqueue a Run durably (interface 4.3), and return its id and the balance.
 
     A `key` that asked for a Run of the dataset within a day returns that Run again.
-    Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
+    Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, LimitReached, and
+    StoreUnavailable.
     """
     # Of a key of any length only this much is kept.
     digest = hashlib.sha256(key.encode()).digest() if key else None
@@ -78,7 +80,7 @@ def enqueue(
 def enqueue_within(writer: Writer, owner: OwnerName, dataset: DatasetId) -> RunId:
     """Enqueue a Run of a dataset that this transaction makes, or has locked; its id.
 
-    Raises RunInProgress, and InsufficientCredits at a balance of 0.
+    Raises RunInProgress, InsufficientCredits at a balance of 0, and LimitReached.
     """
     return _enqueue(writer, owner, dataset, recipes.ask_basis(writer, dataset)(), None)
 
@@ -91,6 +93,7 @@ def _enqueue(
         raise RunInProgress
     # Their owner is not locked: a Run is charged at its end, and what is left may be spent by then.
     _check_funds(owner, basis.balance)
+    check_open_runs(writer, owner)
     run = _add(writer, dataset, basis, digest)
     queue.call(writer)
     return run
@@ -106,7 +109,8 @@ def take_up(
     """Take the open Run of a dataset if no live process has it, else enqueue a new one.
 
     A new one has these `options`; one that was open keeps those with which it was enqueued.
-    Raises RunInProgress if a live process executes it, InsufficientCredits at a balance of 0.
+    Raises RunInProgress if a live process executes it, InsufficientCredits at a balance of 0, and
+    LimitReached.
     """
     # First, so that the Run of a process that is gone counts as open and not as executed.
     reap_expired_leases(store)
@@ -131,6 +135,7 @@ def take_up_locked(
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
     basis = asked()
     _check_funds(owner, basis.balance)
+    check_open_runs(writer, owner)
     return Queued(_add(writer, dataset, basis, options=options), dataset, name)
 
 

@@ -17,12 +17,14 @@ from livedata.model import ids
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
+    LimitReached,
     LivedataError,
     NotFound,
     RunInProgress,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.services import fires, leases, runs
+from livedata.services.accounts import room_for_runs, too_many_runs
 from livedata.services.interruptions import reap_expired_leases
 from livedata.services.notices import notifying
 from livedata.services.runs import Queued
@@ -33,6 +35,8 @@ from livedata.store.queue import NewRun, OpenRun, RunOptions
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
+TOO_MANY = "too_many_runs"
+"""The reason of a fire that was skipped since its owner had as many open Runs as each may have."""
 MOST_NAMED = 20
 """So many drafts are named that are left out."""
 _UNREADABLE: tuple[type[Exception], ...] = (Damaged, *SYMPTOMS)
@@ -133,6 +137,7 @@ def _take_claimed(
     asked_open = queue.ask_open_runs(writer, ids_of)
     asked_balances = accounts.ask_balances(writer, {each.owner for each in claimed})
     sources, opened, balances = asked_sources(), asked_open(), asked_balances()
+    room = _room(writer, claimed)
     planned: dict[DatasetId, Micros] = {}
     added: list[NewRun] = []
     skips: list[tuple[Scheduled, Micros, str]] = []
@@ -148,7 +153,7 @@ def _take_claimed(
         if moment > now:
             continue
         waits = opened.get(dataset.id)
-        fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner])
+        fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner], room)
         batch.fires.append(fire)
         if reason is not None:
             skips.append((dataset, moment, reason))
@@ -161,8 +166,22 @@ def _take_claimed(
     _skip_each(writer, skips)
 
 
+def _room(writer: Writer, claimed: Sequence[Scheduled]) -> dict[OwnerName, int]:
+    """Owner -> how many more Runs may be open, of those with a limit: they are locked for it."""
+    owners = sorted({each.owner for each in claimed})
+    limited = [owner for owner in owners if writer.limits.of(owner).runs is not None]
+    for owner in limited:
+        accounts.lock_owner(writer, owner)
+    return room_for_runs(writer, limited)
+
+
 def _judge(
-    writer: Writer, dataset: Scheduled, run: NewRun, waits: OpenRun | None, balance: int
+    writer: Writer,
+    dataset: Scheduled,
+    run: NewRun,
+    waits: OpenRun | None,
+    balance: int,
+    room: dict[OwnerName, int],
 ) -> tuple[Fire, str | None]:
     """What comes of a fire, and why it has no Run of its own, if so."""
     if waits is not None:
@@ -172,6 +191,10 @@ def _judge(
         return Fire(dataset.name, queued, waited=True), "run_waiting"
     if balance <= 0:
         return Fire(dataset.name, None, runs.without_credits(dataset.owner)), schedules.NO_CREDITS
+    if dataset.owner in room:
+        if not room[dataset.owner]:
+            return Fire(dataset.name, None, too_many_runs(writer, dataset.owner)), TOO_MANY
+        room[dataset.owner] -= 1
     return Fire(dataset.name, Queued(run.id, dataset.id, dataset.name)), None
 
 
@@ -225,7 +248,7 @@ def claim_due(
                     due.append(fire.queued)
                 elif fire and fire.refusal:
                     failed.append((dataset.name, fire.refusal))
-        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, LimitReached, Damaged) as error:
             # Not found is a dataset that was deleted after it was listed here.
             failed.append((dataset.name, error))
     return due, left, failed
@@ -317,6 +340,9 @@ def _queue(writer: Writer, dataset: Scheduled, moment: Micros, options: RunOptio
         return Fire(dataset.name, None, error)
     except InsufficientCredits as error:
         _skip(writer, dataset, moment, schedules.NO_CREDITS)
+        return Fire(dataset.name, None, error)
+    except LimitReached as error:
+        _skip(writer, dataset, moment, TOO_MANY)
         return Fire(dataset.name, None, error)
     if waiting is not None:
         _skip(writer, dataset, moment, "run_waiting")

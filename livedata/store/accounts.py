@@ -39,6 +39,10 @@ VALUES (:id, :owner, :kind, :credits, :dataset_id, :run_id, :note,
     (SELECT CASE WHEN max(created_at) >= :now THEN max(created_at) + 1 ELSE :now END
      FROM ledger WHERE owner = :owner))
 """
+_OPEN_RUNS = """
+SELECT d.owner, count(*) FROM runs r JOIN datasets d ON d.id = r.dataset_id
+WHERE r.status IN ('queued', 'running')
+"""
 _END = Micros(2**63 - 1)
 _ADD_KEY = insert("api_keys", "id", "owner", "label", "hash", "created_at")
 _ADD_SESSION = insert("browser_sessions", "hash", "key_id", "expires_at")
@@ -80,6 +84,13 @@ def locking_owner(writer: Writer, owner: OwnerName, *, briefly: bool = True) -> 
         raise no_owner()
 
     return balance
+
+
+def count_open_runs(reader: Reader, owners: Collection[OwnerName]) -> dict[OwnerName, int]:
+    """Owner -> how many of their Runs have not ended, of those that have any."""
+    names, named = listed("owner", owners)
+    sql = f"{_OPEN_RUNS} AND d.owner IN ({names}) GROUP BY d.owner"
+    return dict(reader.rows(sql, **named))
 
 
 def no_owner() -> NotFound:

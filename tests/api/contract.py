@@ -63,18 +63,19 @@ CODES: Mapping[int, frozenset[str]] = {
     409: frozenset(
         {
             *("conflict", "name_taken", "schema_version_conflict", "revision_conflict"),
-            *("request_id_reused", "run_in_progress"),
+            *("request_id_reused", "run_in_progress", "limit_reached"),
         }
     ),
     413: frozenset({"payload_too_large"}),
     415: frozenset({"unsupported_media_type"}),
     422: frozenset({"validation_failed"}),
+    429: frozenset({"too_many_requests"}),
     500: frozenset({"internal"}),
     503: frozenset({"queue_unavailable", "research_unavailable"}),
 }
 EXTENSIONS = {("POST", "/v1/research/datasets"), ("GET", "/v1/datasets/{datasetId}/table")}
 """The endpoints that section 4 does not list."""
-ADDITIONS = {405, 413, 415}
+ADDITIONS = {405, 413, 415, 429}
 """The statuses that no endpoint of the interface declares."""
 
 # Version 7: ids of livedata are ordered by the time at which they were made.

@@ -82,7 +82,7 @@ def test_an_endpoint_declares_its_statuses_and_answers(
     document: Json, route: tuple[str, str]
 ) -> None:
     declared, operation = ENDPOINTS[route], operation_of(document, route)
-    ours = ADDITIONS if "requestBody" in operation else {405}
+    ours = ADDITIONS if "requestBody" in operation else {405, 429}
     tagged = " ".join(route) in TAGGED
     statuses = {declared.status, *declared.errors, *ours, *([304] if tagged else [])}
     assert operation["responses"].keys() == {str(status) for status in statuses}
@@ -91,6 +91,8 @@ def test_an_endpoint_declares_its_statuses_and_answers(
         names = {"X-Credits-Remaining", "X-Request-Id", *(["ETag"] if has_tag else [])}
         if has_tag and declared.answer == "TableAnswer":
             names |= {"X-Livedata-State", "X-Livedata-Through"}
+        if status == "429":
+            names |= {"Retry-After"}
         assert answer["headers"].keys() == names
         if status == "304":
             assert "content" not in answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +87,41 @@ def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
         ),
     ]
     assert "- 1 schedule" not in livedata("doctor", "--late", "90", code=NEEDED).stdout
+
+
+def test_the_limits_of_owners_are_told_and_who_is_nearest(
+    livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"DATASETS": 2, "RUNS": 3, "REQUESTS": 5}
+    none = livedata.json("doctor")["limits"]
+    assert none["datasets"] == {"most": None, "nearest": []}
+    assert "datasets" not in livedata("doctor").stdout
+    runs.enqueue(store, "alice", make_dataset(store, "alice"))
+    for what, most in limits.items():
+        monkeypatch.setenv(f"LIVEDATA_OWNER_{what}", str(most))
+    assert livedata.json("doctor")["limits"] == {
+        "datasets": {"most": 2, "nearest": [{"owner": "alice", "has": 1}]},
+        "openRuns": {"most": 3, "nearest": [{"owner": "alice", "has": 1}]},
+        "requestsASecond": {"most": 5},
+    }
+    said = livedata("doctor").stdout
+    for line in (
+        r"datasets +at most 2 of an owner; alice has 1",
+        r"open Runs +at most 3 of an owner; alice has 1",
+        r"requests +at most 5 a second of an owner, for each process",
+    ):
+        assert re.search(line, said)
+
+
+def test_the_command_line_keeps_to_the_limits(
+    livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_OWNER_RUNS", "1")
+    first, second = (make_dataset(store, "alice", name) for name in ("a", "b"))
+    runs.enqueue(store, "alice", first)
+    said = livedata("run", "b", "--owner", "alice", code=1).stderr
+    assert said.startswith("Error: alice has 1 Run waiting or in progress, as many as each owner")
+    assert second
 
 
 def test_a_digest_that_nobody_told_is_told_of(livedata: Shell, store: Store) -> None:

@@ -41,6 +41,7 @@ class Recording:
 
     def __init__(self, writer: Writer, said: list[str]) -> None:
         self._writer = writer
+        self.limits = writer.limits
         self._said = said
 
     def locked(self, sql: str, /, **values: object) -> Row | None:

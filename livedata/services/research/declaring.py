@@ -23,7 +23,7 @@ from livedata.model.research.stored import (
     stored_recipe,
     with_plan,
 )
-from livedata.services.accounts import meet_owner
+from livedata.services.accounts import check_datasets, meet_owner
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets as dataset_store
 from livedata.store import recipes
@@ -58,6 +58,7 @@ def add_draft(
         with store.writing() as writer:
             # In the same transaction: a create that fails leaves no owner and no grant behind.
             meet_owner(writer, owner, first_credits)
+            check_datasets(writer, owner)
             now = ids.now()
             dataset = dataset_store.add(
                 writer, owner, declared.name, declared.prompt, columns, recipe, now

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.account import OPERATOR
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.store.database.backend import Reader
 from livedata.store.shown_runs import REFUSED
+
+# Of a store of any size: what is behind these bounds is not counted.
+_MOST_DATASETS = """
+SELECT o.name, (SELECT count(*) FROM (
+    SELECT 1 AS one FROM datasets d WHERE d.owner = o.name LIMIT :most) AS counted) AS had
+FROM (SELECT name FROM owners WHERE name <> :operator ORDER BY name LIMIT 1000) AS o
+ORDER BY had DESC, o.name LIMIT :told
+"""
+_MOST_RUNS = """
+SELECT o.owner, count(*) AS had FROM (
+    SELECT d.owner FROM runs r JOIN datasets d ON d.id = r.dataset_id
+    WHERE r.status IN ('queued', 'running') LIMIT 10000) AS o
+WHERE o.owner <> :operator GROUP BY o.owner ORDER BY had DESC, o.owner LIMIT :told
+"""
 
 
 class LeasedRuns(Struct, frozen=True):
@@ -157,3 +172,15 @@ def unaccepted(reader: Reader) -> list[Unaccepted]:
         f"AND d.status <> 'paused' AND {REFUSED} ORDER BY d.owner, d.name"
     )
     return [Unaccepted(*row) for row in rows]
+
+
+def with_most_datasets(reader: Reader, most: int, told: int) -> list[tuple[OwnerName, int]]:
+    """Of the first 1,000 owners those with most datasets, each counted up to `most`."""
+    rows = reader.rows(_MOST_DATASETS, most=most, operator=OPERATOR, told=told)
+    return [(owner, had) for owner, had in rows]
+
+
+def with_most_runs(reader: Reader, told: int) -> list[tuple[OwnerName, int]]:
+    """The owners with most Runs that have not ended, of 10,000 such."""
+    rows = reader.rows(_MOST_RUNS, operator=OPERATOR, told=told)
+    return [(owner, had) for owner, had in rows]

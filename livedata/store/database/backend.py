@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from livedata.model.account import Limits
 from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.ids import Micros
 
@@ -90,6 +91,9 @@ class Reader(Protocol):
 
 class Writer(Reader, Protocol):
     """One transaction that writes: all of it, or on any exception nothing."""
+
+    limits: Limits
+    """What each owner may have, by the settings of who writes."""
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects; all of them are kept from other writers until the end."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from livedata.model.account import Limits
 from livedata.model.errors import StoreUnavailable
 from livedata.model.problem import Remedy
 from livedata.store.database.backend import (
@@ -137,11 +138,19 @@ class Database:
 
 
 class Store(Database):
-    """A store that can be asked and written."""
+    """A store that can be asked and written; `limits` are what each owner may have in it."""
 
-    def __init__(self, url: str, *, read_url: str = "", listen_url: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        read_url: str = "",
+        listen_url: str = "",
+        limits: Limits = Limits(),  # noqa: B008  (it is frozen)
+    ) -> None:
         """The store at a URL; others of PostgreSQL name a replica, and where calls are heard."""
         super().__init__(url, _backend(url, read_url, listen_url))
+        self.limits = limits
 
     def replica_problem(self) -> str | None:
         """Why the replica is not asked now, as a sentence; None if it is, or none is named."""
@@ -175,6 +184,7 @@ class Store(Database):
         self.ensure()
         try:
             with self._backend.writing() as writer:
+                writer.limits = self.limits
                 yield writer
         except OtherVersion:
             self._look_again()

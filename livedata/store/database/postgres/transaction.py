@@ -20,6 +20,7 @@ from psycopg import Connection, Cursor, Pipeline
 from psycopg.generators import fetch_many
 from psycopg.pq import TransactionStatus
 
+from livedata.model.account import Limits
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
 from livedata.store.database import backend
@@ -276,7 +277,8 @@ class PostgresTransaction:
     `clock` is the answer to when it began, if that was asked.
     """
 
-    __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line")
+    __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line", "limits")
+    limits: Limits
 
     def __init__(self, line: ServerLine, clock: _Answer | None = None) -> None:
         self._line = line

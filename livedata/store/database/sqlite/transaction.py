@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from livedata.model import ids
+from livedata.model.account import Limits
 from livedata.model.errors import Damaged
 from livedata.model.ids import ID_LENGTH, Micros, format_uuid
 from livedata.store.database.backend import Answer, Reader, Row
@@ -37,7 +38,9 @@ GROUP BY name, made
 class SqliteTransaction:
     """A transaction on one connection: a Reader, and a Writer if the connection may write."""
 
-    __slots__ = ("_driver",)
+    __slots__ = ("_driver", "limits")
+
+    limits: Limits
 
     def __init__(self, driver: sqlite3.Connection) -> None:
         self._driver = driver

@@ -1,0 +1,107 @@
+"""What each owner may have: datasets, and Runs that have not ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.model import ids
+from livedata.model.account import Limits
+from livedata.model.errors import LimitReached
+from livedata.model.ids import DatasetId, Micros
+from livedata.services import accounts, runs, scheduler
+from livedata.store import datasets as dataset_store
+from livedata.store import schedules
+from livedata.store.database.store import Store
+from tests import made
+from tests.services.test_races import at_once, kinds
+
+MANY = 6
+HOUR = 3_600_000_000
+
+
+@pytest.fixture
+def limited(store: Store) -> Store:
+    """A store in which each owner may have two datasets, and two open Runs."""
+    store.limits = Limits(datasets=2, runs=2)
+    made.meet_owner(store, "alice", 1_000)
+    return store
+
+
+def without_limits(store: Store, names: int, owner: str = "alice") -> list[DatasetId]:
+    """So many datasets of an owner, made by who has no limits."""
+    limits, store.limits = store.limits, Limits()
+    try:
+        return [made.make_dataset(store, owner, f"table {number}") for number in range(names)]
+    finally:
+        store.limits = limits
+
+
+def test_one_dataset_too_many_is_refused(limited: Store) -> None:
+    for name in "ab":
+        made.make_dataset(limited, "alice", name)
+    with pytest.raises(LimitReached, match=r"^alice has 2 datasets, as many as each owner may"):
+        made.make_dataset(limited, "alice", "c")
+    made.make_dataset(limited, "bob", "c")
+
+
+def test_the_operator_has_no_limits(limited: Store) -> None:
+    for name in "abc":
+        runs.enqueue(limited, "local", made.make_dataset(limited, "local", name))
+
+
+def test_creates_at_once_do_not_pass_the_limit(limited: Store) -> None:
+    acts = [
+        lambda name=f"t{number}": made.make_dataset(limited, "alice", name)
+        for number in range(MANY)
+    ]
+    assert kinds(at_once(acts))["LimitReached"] == MANY - 2
+
+
+def test_one_run_too_many_is_refused_until_one_has_ended(limited: Store) -> None:
+    first, second, third = without_limits(limited, 3)
+    run, _ = runs.enqueue(limited, "alice", first)
+    runs.enqueue(limited, "alice", second)
+    with pytest.raises(LimitReached, match=r"^alice has 2 Runs waiting or in progress"):
+        runs.enqueue(limited, "alice", third)
+    with pytest.raises(LimitReached):
+        runs.take_up(limited, "alice", third, "third")
+    runs.cancel(limited, ids.RunId(ids.raw_id(run)))
+    runs.enqueue(limited, "alice", third)
+
+
+def test_runs_queued_at_once_do_not_pass_the_limit(limited: Store) -> None:
+    those = without_limits(limited, MANY)
+    acts = [lambda each=each: runs.enqueue(limited, "alice", each) for each in those]
+    assert kinds(at_once(acts)) == {"tuple": 2, "LimitReached": MANY - 2}
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_fire_beyond_the_limit_is_skipped_and_noted(limited: Store, *, batched: bool) -> None:
+    those = without_limits(limited, 4)
+    then = Micros(ids.now() - HOUR)
+    with limited.writing() as writer:
+        for each in those:
+            values = {"status": "active", "schedule": "0 0 1 1 *", "next_run_at": then}
+            dataset_store.change(writer, each, next_run_zone="UTC", **values)
+    if batched:
+        fires = list(scheduler.tick(limited, "UTC"))
+    else:
+        taken = [scheduler.take_fire(limited, each, "UTC") for each in those]
+        fires = [fire for fire in taken if fire]
+    refused = [fire for fire in fires if isinstance(fire.refusal, LimitReached)]
+    assert (len(fires), len(refused)) == (4, 2)
+    with limited.reading() as reader:
+        skips = [skip.reason for each in those for skip in schedules.skipped(reader, each, 9)]
+        assert skips == ["too_many_runs"] * 2
+        assert reader.value("SELECT count(*) FROM runs") == 2
+
+
+def test_who_is_nearest_to_a_limit_is_told(limited: Store) -> None:
+    first, _ = without_limits(limited, 2)
+    without_limits(limited, 1, "bob")
+    without_limits(limited, 3, "local")
+    runs.enqueue(limited, "alice", first)
+    near = accounts.nearest(limited, Limits(datasets=2, runs=2))
+    assert list(near.datasets) == [("alice", 2), ("bob", 1)]
+    assert list(near.runs) == [("alice", 1)]
+    assert accounts.nearest(limited, Limits()) == accounts.Nearest()
