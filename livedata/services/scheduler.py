@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 
 from msgspec import Struct
 
@@ -113,8 +112,7 @@ def _take_batch(
             claimed = schedules.claim(writer, now, last, BATCH)
             batch = _Batch([(Micros(each.next_run_at or 0), each.id) for each in claimed])
             if claimed:
-                following = partial(fires.following, now=now, zone=zone, spread=spread)
-                _take_claimed(writer, claimed, batch, now, zone, following)
+                _take_claimed(writer, claimed, batch, _Clock(now, zone, spread))
             return batch
     except Damaged:
         # Somebody has written what no text or number is: who of them shows by itself.
@@ -123,13 +121,20 @@ def _take_batch(
         return _Batch(seen, unread=[dataset for _, dataset in seen])
 
 
+class _Clock(Struct, frozen=True):
+    """When fires are taken, and how the next ones are reckoned."""
+
+    now: Micros
+    zone: str
+    spread: float
+
+    def following(self, dataset: Scheduled, fire: Micros) -> Micros:
+        """The fire after one that is taken now."""
+        return fires.following(dataset, fire, self.now, self.zone, self.spread)
+
+
 def _take_claimed(
-    writer: Writer,
-    claimed: Sequence[Scheduled],
-    batch: _Batch,
-    now: Micros,
-    zone: str,
-    following: Callable[[Scheduled, Micros], Micros],
+    writer: Writer, claimed: Sequence[Scheduled], batch: _Batch, clock: _Clock
 ) -> None:
     """Queue the Runs of datasets that this transaction has locked."""
     ids_of = [each.id for each in claimed]
@@ -143,14 +148,14 @@ def _take_claimed(
     skips: list[tuple[Scheduled, Micros, str]] = []
     for dataset in claimed:
         try:
-            moment = fires.next_fire(dataset, now, zone)
-            after = moment if moment > now else following(dataset, moment)
+            moment = fires.next_fire(dataset, clock.now, clock.zone)
+            after = moment if moment > clock.now else clock.following(dataset, moment)
             run = runs.prepare(dataset.id, *sources[dataset.id])
         except _UNREADABLE:
             batch.unread.append(dataset.id)
             continue
         planned[dataset.id] = after
-        if moment > now:
+        if moment > clock.now:
             continue
         waits = opened.get(dataset.id)
         fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner], room)
@@ -159,8 +164,8 @@ def _take_claimed(
             skips.append((dataset, moment, reason))
         if fire.queued is not None and waits is None:
             added.append(run)
-    schedules.plan_each(writer, planned, zone)
-    queue.add_each(writer, added, now)
+    schedules.plan_each(writer, planned, clock.zone)
+    queue.add_each(writer, added, clock.now)
     if added:
         queue.call(writer)
     _skip_each(writer, skips)

@@ -303,9 +303,7 @@ class PostgresTransaction:
         """The same one by one."""
         # The length of a text is known without reading it, and to ask for it costs no more than to
         # declare a cursor.
-        sizes = self.row(f"{_SIZES} FROM ({sql}) AS page) AS sizes", **values)
-        assert sizes is not None
-        size, longest = sizes
+        ((size, longest),) = self.rows(f"{_SIZES} FROM ({sql}) AS page) AS sizes", **values)
         if size <= backend.PAGE_BYTES:
             return iter(self.rows(sql, **values))
         return self._in_parts(max(1, min(PART, backend.PAGE_BYTES // longest)), sql, values)
