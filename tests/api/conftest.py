@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from livedata.api import close_app, create_app
-from livedata.api.auth import KeyUsageRecorder
+from livedata.api.auth import KeyUsageRecorder, RequestRates
 from livedata.model.research.settings import ResearchSettings
 from livedata.services import accounts
 from livedata.store.database.store import Store
@@ -38,7 +38,10 @@ def application() -> Flask:
 def app(application: Flask, store: Store) -> Iterator[Flask]:
     """The application over the fixture `store`; its clients judge every answer."""
     context = replace(
-        application.extensions["livedata"], store=store, key_usage=KeyUsageRecorder(store)
+        application.extensions["livedata"],
+        store=store,
+        key_usage=KeyUsageRecorder(store),
+        rates=RequestRates(),
     )
     application.extensions["livedata"] = context
     yield application

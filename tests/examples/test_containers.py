@@ -1,6 +1,6 @@
 """The container file, the compose file and the manifests of Kubernetes in `examples/deploy`.
 
-compose-spec.json is the schema of the Compose Specification, under the Apache License 2.0;
+compose-spec.json is the schema that Compose publishes of its files, under the Apache License 2.0;
 kubernetes-validate brings those of Kubernetes. `python -m tests.image` makes the image and runs it.
 """
 
@@ -166,7 +166,7 @@ def _children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_the_compose_file_is_one_by_its_specification() -> None:
+def test_the_compose_file_is_one_that_compose_takes() -> None:
     schema = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
     judge = jsonschema_rs.validator_for(schema)
     assert [error.message for error in judge.iter_errors(composed())] == []
