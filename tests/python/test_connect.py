@@ -114,7 +114,7 @@ def test_what_is_lacking_here_says_how_to_install_it(
 
 @pytest.mark.usefixtures("shop")
 def test_a_question_that_is_none_is_the_same_at_both_doors(doors: Doors) -> None:
-    asked: tuple[tuple[dict[str, str], str], ...] = (
+    asked: tuple[tuple[dict[str, Any], str], ...] = (
         ({"where": ""}, "A clause of where has 1 to 500 characters, not 0; an example"),
         ({"where": "x" * 501}, "A clause of where has 1 to 500 characters, not 501;"),
         ({"columns": "title,"}, "columns must name columns, such as title,price"),
