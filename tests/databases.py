@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,9 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop the server; by default as if it crashed."""
+        driver = self.__dict__.pop("_driver", None)
+        if driver is not None:
+            driver.close()
         if self._process is not None:
             self._process.send_signal(how)
             self._process.wait(30)
@@ -112,18 +116,22 @@ class Server:
 
     def rename(self, name: str) -> str:
         """Give a database another name, which nobody who uses it knows."""
+        new, driver = next(self._names), self._driver
+        driver.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        driver.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
+            (name,),
+        )
+        driver.execute(f"ALTER DATABASE {name} RENAME TO {new}")
+        driver.execute(f"ALTER DATABASE {new} ALLOW_CONNECTIONS true")
+        return new
+
+    @cached_property
+    def _driver(self) -> Any:
+        """A connection for what every test asks: to begin one takes longer than to ask."""
         import psycopg
 
-        new = next(self._names)
-        with psycopg.connect(self.url("postgres"), autocommit=True) as driver:
-            driver.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-            driver.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
-                (name,),
-            )
-            driver.execute(f"ALTER DATABASE {name} RENAME TO {new}")
-            driver.execute(f"ALTER DATABASE {new} ALLOW_CONNECTIONS true")
-        return new
+        return psycopg.connect(self.url("postgres"), autocommit=True)
 
     def drop(self, name: str) -> None:
         """Drop a database, whoever is connected to it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 import anyio
@@ -78,7 +78,7 @@ def _print(lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Print how each task went; the exit code is 1 if an answer is wrong."""
     parser = ArgumentParser(
         prog="python -m tests.agents.evaluate",
@@ -86,7 +86,7 @@ def main() -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--model", action="store_true", help="ask the model of LIVEDATA_MODEL")
-    if parser.parse_args().model:
+    if parser.parse_args(words).model:
         sys.exit(not evaluate_model(model_settings()))
     outcomes = evaluate()
     _print(lines(outcomes))

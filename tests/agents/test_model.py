@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.agents.facts import faults
 from tests.agents.played import WORDS, number_of, play
 from tests.agents.tasks import TASKS, Task
+from tests.cli.warm import execute
 from tests.servers.model import (
     Asked,
     Hang,
@@ -30,23 +30,24 @@ from tests.servers.model import (
     ToolCall,
 )
 
-ROOT = Path(__file__).parents[2]
 KEY = "sk-secret-123"
 TURNS = 20
 
 
-def run(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+class Printed(NamedTuple):
+    """How the command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(home: Path, **settings: str) -> Printed:
     """The command with these settings alone."""
     others = {name: value for name, value in os.environ.items() if "LIVEDATA_" not in name}
-    return subprocess.run(
-        [sys.executable, "-m", "tests.agents.evaluate", "--model"],
-        env={**others, "LIVEDATA_HOME": str(home), **settings},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    environ = {**others, "LIVEDATA_HOME": str(home), **settings}
+    code, out, err = execute(["--model"], environ, "tests.agents.evaluate")
+    return Printed(code, out.decode(), err.decode())
 
 
 def of_server(server: ModelServer, **more: str) -> Mapping[str, str]:

@@ -37,15 +37,18 @@ def application() -> Flask:
 @pytest.fixture
 def app(application: Flask, store: Store) -> Iterator[Flask]:
     """The application over the fixture `store`; its clients judge every answer."""
-    context = replace(
-        application.extensions["livedata"],
-        store=store,
-        key_usage=KeyUsageRecorder(store),
-        rates=RequestRates(),
+    yield from over(application, store)
+
+
+def over(application: Flask, store: Store) -> Iterator[Flask]:
+    """An application that all tests share, over the store of one."""
+    shared = application.extensions["livedata"]
+    application.extensions["livedata"] = replace(
+        shared, store=store, key_usage=KeyUsageRecorder(store), rates=RequestRates()
     )
-    application.extensions["livedata"] = context
     yield application
     close_app(application)
+    application.extensions["livedata"] = shared
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def test_null_is_no_way_to_leave_something_out(alice: Person, name: str) -> None
     alice.post("/datasets", declared() | {name: None}, 422)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"1", b"null", b"{}", b""])
 def test_a_body_that_is_no_dataset_is_refused(alice: Person, body: bytes) -> None:
     answer = alice.ask("POST", "/datasets", data=body, content_type="application/json")

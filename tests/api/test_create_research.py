@@ -62,6 +62,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_has_its_place_and_makes_nothing(alice: Person, name: str) -> None:
     body, path = WRONG[name]

@@ -45,6 +45,7 @@ def test_a_condition_and_columns_narrow_it(alice: Person, path: str) -> None:
     assert list(csv.reader(io.StringIO(answer.text))) == [["price", "title"], ["10", "Lamp"]]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("query", "said"),
     [

@@ -6,6 +6,8 @@ import io
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,15 +15,31 @@ import pytest
 from werkzeug.test import TestResponse
 
 from livedata.model.ids import format_uuid
+from livedata.services import accounts
 from livedata.store.database.store import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
-from tests.made import declared, make_dataset
+from tests.made import declared, make_dataset, make_store
 
 pytestmark = pytest.mark.one_database
 
 MIB = 1024 * 1024
 DATASET = orjson.dumps(declared())
+
+
+@pytest.fixture(scope="module")
+def one_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store for all requests over real HTTP."""
+    with closing(make_store(tmp_path_factory.mktemp("served"))) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def served(one_store: Store) -> Iterator[Serving]:
+    """A server of it that lives through all of them, with a key of Alice."""
+    key = accounts.create_key(one_store, "alice", None, first_credits=1000)["key"]
+    with Serving(Path(one_store.place).parent, key) as serving:
+        yield serving
 
 
 def with_name(name: bytes) -> bytes:
@@ -314,9 +332,9 @@ def test_a_client_that_asks_first_is_refused_a_large_body_at_once(
     ],
 )
 def test_a_run_is_asked_for_without_a_look_at_the_body(
-    served: Serving, store: Store, about: str
+    served: Serving, one_store: Store, about: str
 ) -> None:
-    path = f"/v1/datasets/{format_uuid(make_dataset(store, 'alice'))}/runs"
+    path = f"/v1/datasets/{format_uuid(make_dataset(one_store, 'alice', repr(about)))}/runs"
     # The body looks like a request: it must not be taken for the next one.
     body = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.key}\r\n\r\n".encode()
     status, answer = exchange(served, f"POST {path} HTTP/1.1\r\n{about}", body=body)

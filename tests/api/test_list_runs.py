@@ -13,6 +13,7 @@ def test_runs_come_newest_first(alice: Person) -> None:
     assert [run["id"] for run in alice.get(f"{path}/runs?limit=2")["data"]] == runs[:0:-1]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=x", "status=queued"])
 def test_a_question_that_is_malformed_is_400(alice: Person, query: str) -> None:
     alice.get(f"{alice.dataset()}/runs?{query}", 400)

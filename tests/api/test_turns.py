@@ -234,14 +234,21 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
+def test_every_attack_is_sent(attacked: tuple[Serving, Attacked]) -> None:
+    sent = [name for together in attack.TOGETHER.values() for name in together]
+    assert sorted(sent) == sorted(attacked[1].attacks)
+
+
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.one_database
-@pytest.mark.parametrize("name", attack.NAMES)
-def test_an_owner_is_answered_beside_an_attack_of_another(
-    attacked: tuple[Serving, Attacked], name: str
+@pytest.mark.parametrize("together", attack.TOGETHER)
+def test_an_owner_is_answered_beside_attacks_of_another(
+    attacked: tuple[Serving, Attacked], together: str
 ) -> None:
     serving, asked = attacked
-    asks = asked.attacks[name]
+    asks = [ask for name in attack.TOGETHER[together] for ask in asked.attacks[name]]
     with attack.flood(serving.port, asks, THREADS + 4):
         time.sleep(0.5)
         taken = attack.waits(serving.port, asked.alice, 0)

@@ -44,6 +44,7 @@ def test_the_status_changes(alice: Person, status: str) -> None:
     assert alice.patch(path, {"status": "draft"}, 422)["error"]["details"][0]["path"] == "status"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "body",
     [

@@ -37,6 +37,7 @@ def test_a_link_leads_from_page_to_page(alice: Person, store: Store) -> None:
     assert [len(entries) for entries in pages] == [2, 2, 2]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("query", ["?limit=0", "?limit=x", "?cursor=x", "?cursor=%00", "?a=b"])
 def test_what_is_wrong_in_a_query_is_ignored_for_the_interface_has_no_400_here(
     alice: Person, query: str

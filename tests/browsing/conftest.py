@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from livedata.api import close_app, create_app
+from livedata.api import create_app
 from livedata.pages import add_pages
 from livedata.rules.network.installation import hosts
+from tests.api.conftest import over
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium
 from tests.browsing.visitor import Visitor
@@ -23,14 +24,19 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
 
 
-@pytest.fixture
-def app(store: Store) -> Iterator[Flask]:
-    """The application over the fixture `store`, bound to this machine, and known as one name."""
+@pytest.fixture(scope="session")
+def application() -> Flask:
+    """The application without a store, which compiles a template once for all tests."""
     names = hosts("127.0.0.1", "https://data.example", "intranet.example")
-    application = create_app(store, hosts=names)
+    application = create_app(cast("Any", None), hosts=names)
     add_pages(application)
-    yield application
-    close_app(application)
+    return application
+
+
+@pytest.fixture
+def app(application: Flask, store: Store) -> Iterator[Flask]:
+    """The application over the fixture `store`, bound to this machine, and known as one name."""
+    yield from over(application, store)
 
 
 @pytest.fixture(scope="module")

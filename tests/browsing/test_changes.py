@@ -240,6 +240,7 @@ def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
     assert "see the changes" not in alice.get(f"/runs/{unchanged}")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "query",
     [

@@ -188,6 +188,7 @@ def test_what_has_changed_since_an_edit_is_not_undone(shop: Shop) -> None:
     assert shop.cells("price") == [8, 25.5, None]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "act", "value", "code", "said"),
     [

@@ -64,6 +64,7 @@ def test_an_export_has_a_choice_and_says_what_each_is(livedata: Shell) -> None:
     assert f"In their order: {'; '.join(form.exported for form in EXPORTED)}." in said
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("form", EXPORTED, ids=lambda form: form.name)
 def test_an_export_refuses_what_a_form_does_not_take(
     livedata: Shell, store: Store, tmp_path: Path, form: TableForm

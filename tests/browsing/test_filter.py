@@ -110,6 +110,7 @@ def test_sorting_search_status_paging_and_files_keep_the_clauses(
     assert "--where &#39;price &gt; 20&#39; --where &#39;stock = true&#39;" in page
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "operator", "value", "told"),
     [

@@ -18,6 +18,7 @@ from tests.browsing.test_reflections import Tags
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import World
 from tests.cli.shell import Shell
+from tests.patience import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,8 @@ def test_the_list_is_that_of_the_command_for_this_owner_alone(
     alice: Visitor, bob: Visitor, store: Store, tmp_path: Path
 ) -> None:
     accounts.create_key(store, ids.OwnerName("alice"), "one")
+    alice.get("/keys")
+    until(lambda: listed(store)[0]["lastUsedAt"] is not None)
     told = alice.as_json("/keys")["data"]
     assert told == Shell(tmp_path).json("key", "list", "--owner", "alice")
     assert {key["owner"] for key in told} == {"alice"}
@@ -172,8 +175,9 @@ def test_a_label_has_an_end_and_so_have_keys(
 
 
 @pytest.mark.one_database
-def test_a_label_is_repeated_as_text(alice: Visitor) -> None:
+def test_a_label_is_repeated_as_text(alice: Visitor, store: Store) -> None:
     opened = KeysPage(alice)
+    until(lambda: listed(store)[0]["lastUsedAt"] is not None)
     expected = Tags(opened.make("harmless" + "x" * 201, 422)).tags
     for payload in ALL:
         assert Tags(opened.make(payload + "x" * 201, 422)).tags == expected, payload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from livedata.api import close_app, create_app
 from livedata.messages.notice_events import BECAME
 from livedata.model import ids
 from livedata.model.row_name import name_of
-from livedata.pages import add_pages
 from livedata.services import queries, retention
 from tests import made
+from tests.api.conftest import over
 from tests.browsing.visitor import Visitor
 from tests.services.table import A, B, C, Table
 from tests.services.test_feed_laws import COLUMNS, STEPS, perform
@@ -265,16 +265,12 @@ def test_rows_that_change_vanish_return_and_are_edited(
     suppress_health_check=list(HealthCheck),
 )
 @given(steps=STEPS)
-def test_the_law_holds_for_any_history(steps: list[Any]) -> None:
-    with tempfile.TemporaryDirectory() as home:
-        store = made.make_store(Path(home))
+def test_the_law_holds_for_any_history(application: Flask, steps: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as home, closing(made.make_store(Path(home))) as store:
         made.meet_owner(store, "local", 1000)
-        app = create_app(store)
-        add_pages(app)
-        table = Table(store, declared())
-        visitor = Visitor.meet(app, store, "local")
-        for step in steps:
-            perform(table, step)
-        hold(table, visitor)
-        close_app(app)
-        store.close()
+        for app in over(application, store):
+            table = Table(store, declared())
+            visitor = Visitor.meet(app, store, "local")
+            for step in steps:
+                perform(table, step)
+            hold(table, visitor)

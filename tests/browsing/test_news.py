@@ -179,6 +179,7 @@ def test_each_owner_and_each_browser_has_visits_of_its_own(
     assert "the first visit of this browser" in alice.get("/changes")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "kept", ["", "x", "1", "1.2.3", "-1.5", "5.1", "1.99999999999999999", "9" * 40, "१.२"]
 )
@@ -212,6 +213,7 @@ def test_days_have_an_address_to_keep_and_what_was_not_seen_is_marked(
     assert rows_of(alice.get(f"/changes?since={second}&until={second}")) == [("B2", "new")]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("query", ["?since=yesterday", "?until=0", "?since=2026-02-30", "?after=x"])
 def test_what_is_no_day_is_refused_in_a_sentence(alice: Visitor, query: str) -> None:
     assert "begin at" in alice.get(f"/changes{query}", 400)

@@ -154,6 +154,7 @@ def test_a_search_that_stops_on_the_way_goes_back_over_all_rows(
     assert links(back[-1])[0] is None
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "before", ["x", "[]", '{"by":1}', '{"by":"x","row":"01890000-0000-7000-8000-000000000000"}']
 )

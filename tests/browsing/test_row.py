@@ -129,6 +129,7 @@ def test_a_cell_is_edited_and_reset(lamp: Lamp, name: str, typed: str, value: ob
         assert lamp.value(name) == before
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "typed", "said"),
     [

@@ -158,6 +158,7 @@ def test_the_next_fires_stand_by_the_clock_of_the_service(
     assert "tomorrow 09:00" in {shown for _, shown in local}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("typed", "schedule"),
     [
@@ -211,6 +212,7 @@ def test_what_is_long_or_dangerous_is_folded_until_it_is_told_of(
     assert re.findall(r"<details open>\s*<summary>([^<:]*)", told) == ["6 columns"]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("field", "text", "why"),
     [
@@ -359,6 +361,7 @@ def test_the_column_that_names_rows_is_chosen(
     assert named_by() == "title"
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
@@ -452,6 +455,7 @@ def test_a_source_is_revised_once(
     assert queries.recipe_version(store, owner, dataset) == 2
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

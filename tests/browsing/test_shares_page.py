@@ -178,6 +178,7 @@ def test_an_address_begins_the_form(alice: Visitor, dataset: DatasetId) -> None:
     assert "no column of this table" in alice.get(f"{path}?columns=cost")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("typed", "field", "said"),
     [

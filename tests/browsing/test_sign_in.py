@@ -50,6 +50,7 @@ def test_a_key_that_opens_nothing_is_refused(app: Flask, key: str) -> None:
     assert visitor.client.get("/").status_code == 302
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "elsewhere", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "/\n/x"]
 )

@@ -212,6 +212,7 @@ def test_a_changed_cell_shows_what_stood_there_and_an_edit_is_marked(
     assert "edited by hand" in alice.get(path_of(dataset))
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "query",
     [

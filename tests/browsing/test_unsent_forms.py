@@ -113,6 +113,7 @@ def test_what_is_kept_of_alice_is_not_there_for_bob(
     assert question(store) is None
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("again", ["//evil.example/", "https://evil.example/", "/\\evil", "", "/"])
 def test_no_form_is_sent_to_another_site(app: Flask, alice: Visitor, again: str) -> None:
     stranger = Visitor(app.test_client(), "alice", alice.key, alice.key_id)

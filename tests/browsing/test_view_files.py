@@ -121,6 +121,7 @@ def test_no_text_of_a_site_is_a_formula_in_a_spreadsheet(alice: Visitor, store: 
     assert (title.value, title.data_type) == ("@SUM(1)", "s")
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("path", "code"),
     [

@@ -1,9 +1,10 @@
 """Commands as processes of their own that need not import again what each of them imports.
 
-``python -m tests.cli.warm`` imports it once, and reads lines of JSON from stdin: the words of a
-command, its environment, its folder, and the files for its output. For each it forks a process that
-is the command, and prints how that ended. A test of imports, signals or a terminal starts a process
-that begins with nothing: `Shell.start`.
+``python -m tests.cli.warm MODULE`` imports once what `IMPORTED` says of the module whose function
+`main` is the command, and reads lines of JSON from stdin: the words of a command, its environment,
+its folder, and the files for its output. For each it forks a process that is the command, and
+prints how that ended. A test of imports, signals or a terminal starts a process that begins with
+nothing: `Shell.start`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parents[2]
+IMPORTED = {
+    # Not twisted.internet.reactor: processes that share one would hear of each other's sockets.
+    "livedata.cli": (
+        "scrapy.core.downloader.contextfactory",
+        "scrapy.core.engine",
+        *("spiders.cli.init", "spiders.cli.preview", "spiders.cli.run", "spiders.cli.suggest"),
+    ),
+    "tests.agents.evaluate": ("tests.agents.model_agent",),
+}
+"""What the commands of a module import late, by the module."""
 
 
 class Ended(NamedTuple):
@@ -32,9 +44,11 @@ class Ended(NamedTuple):
     err: bytes
 
 
-def execute(words: Sequence[str], environ: Mapping[str, str]) -> Ended:
+def execute(
+    words: Sequence[str], environ: Mapping[str, str], module: str = "livedata.cli"
+) -> Ended:
     """Execute a command, and wait for its end."""
-    server = _server()
+    server = _server(module)
     with TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         asked = [words, dict(environ), str(Path.cwd()), str(out), str(err)]
@@ -51,9 +65,9 @@ def execute(words: Sequence[str], environ: Mapping[str, str]) -> Ended:
 
 
 @cache
-def _server() -> subprocess.Popen[str]:
+def _server(module: str) -> subprocess.Popen[str]:
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.warm"],
+        [sys.executable, "-m", "tests.cli.warm", module],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -70,10 +84,11 @@ def _end(server: subprocess.Popen[str]) -> None:
     server.wait()
 
 
-def serve() -> None:
+def serve(module: str) -> None:
     """Be the server; in a forked process, be the command."""
-    from livedata.cli import main
-
+    for name in IMPORTED[module]:
+        import_module(name)
+    main = import_module(module).main
     for line in sys.stdin:
         words, environ, folder, out, err = json.loads(line)
         child = os.fork()
@@ -88,13 +103,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    # Not twisted.internet.reactor: processes that share one would hear of each other's sockets.
-    import scrapy.core.downloader.contextfactory
-    import scrapy.core.engine  # noqa: F401
-
-    import spiders.cli.init
-    import spiders.cli.preview
-    import spiders.cli.run
-    import spiders.cli.suggest  # noqa: F401
-
-    serve()
+    serve(sys.argv[1])

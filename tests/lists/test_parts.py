@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from tests.lists.gold import every_page
+import pytest
+
+from livedata.extraction.page import Page
+from tests.lists.gold import Gold, every_page
 from tests.lists.parts import every_list_columns, part_values
 
 SAID = every_list_columns()
-PAGES = [(gold, gold.page) for gold in every_page() if gold.name in SAID]
+Pages = list[tuple[Gold, Page]]
+
+
+@pytest.fixture(scope="module")
+def pages() -> Pages:
+    """Each page of which something is said."""
+    return [(gold, gold.page) for gold in every_page() if gold.name in SAID]
 
 
 def test_a_person_names_parts_of_each_list() -> None:
@@ -14,18 +23,18 @@ def test_a_person_names_parts_of_each_list() -> None:
     assert lists == set(SAID)
 
 
-def test_each_part_is_in_records() -> None:
+def test_each_part_is_in_records(pages: Pages) -> None:
     assert [
         (gold.name, part)
-        for gold, page in PAGES
+        for gold, page in pages
         for part in SAID[gold.name].parts
         if not any(part_values(gold, page, part))
     ] == []
 
 
-def test_each_identifier_differs_in_all_records_that_have_it() -> None:
+def test_each_identifier_differs_in_all_records_that_have_it(pages: Pages) -> None:
     shared = []
-    for gold, page in PAGES:
+    for gold, page in pages:
         for part in SAID[gold.name].identifiers:
             values = [value for value in part_values(gold, page, part) if value]
             if len(set(values)) < len(values):

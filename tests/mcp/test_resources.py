@@ -200,6 +200,7 @@ def test_resources_are_listed_page_by_page_each_once(store: Store) -> None:
     ]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("cursor", ["", "shop", "bnVsbA", "x" * 9_000])
 def test_a_cursor_of_no_list_is_refused(table: Table, cursor: str) -> None:
     said = refusal(table.store, lambda client: client.list_resources(cursor=cursor))
@@ -267,6 +268,7 @@ WRONG_PROMPTS: list[tuple[dict[str, str], str]] = [
 ]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("given", "sentence"), WRONG_PROMPTS)
 def test_a_prompt_that_is_asked_wrongly_says_what_it_takes(
     table: Table, given: dict[str, str], sentence: str

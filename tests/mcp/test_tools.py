@@ -65,6 +65,7 @@ def test_datasets_are_listed_page_by_page_each_once(store: Store) -> None:
     assert listed == [name.replace("\u202e", r"\u202e") for name in names]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("cursor", ["", "shop", "bnVsbA", "NQ", "IlxuIg", "Inj4", "x" * 3000, "ÿ"])
 def test_a_cursor_of_no_list_of_datasets_is_refused(agent: Agent, cursor: str) -> None:
     assert agent.refused("list_datasets", cursor=cursor).startswith("cursor ")
@@ -210,6 +211,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("tool", "arguments", "sentence"), REFUSED)
 def test_what_is_wrong_is_said_in_one_sentence(
     agent: Agent, tool: str, arguments: dict[str, Any], sentence: str
@@ -217,6 +219,7 @@ def test_what_is_wrong_is_said_in_one_sentence(
     assert sentence in agent.refused(tool, **arguments)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("order", "meant"),
     [

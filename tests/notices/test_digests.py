@@ -264,6 +264,7 @@ def test_a_digest_fires_in_the_time_zone_that_is_set(
     assert subscriptions.find(table.store, "local", "ops").digest_at == listed.digest_at
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("cron", ["0 0 30 2 *", "daily", "@daily", "0 7 * *"])
 def test_a_cron_that_never_fires_is_refused(store: Store, digest: Any, cron: str) -> None:
     with pytest.raises(Invalid, match=r"digest must .*; \"30 6 \* \* \*\" is every day"):

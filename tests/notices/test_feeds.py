@@ -163,6 +163,7 @@ def test_the_public_address_is_a_setting(
     assert (read.feed.links[0].href, told["feed_url"]) == (atom, form)
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("host", "told"),
     [

@@ -72,7 +72,10 @@ def shop(store: Store) -> Table:
 
 
 @pytest.fixture(params=["store", "server"])
-def table(request: pytest.FixtureRequest, shop: Table, doors: Doors) -> livedata.Table:
+def table(request: pytest.FixtureRequest, shop: Table, tmp_path: Path) -> livedata.Table:
     """The table of the shop at each of the doors."""
-    stored, served = doors.tables(shop.dataset["name"])
-    return stored if request.param == "store" else served
+    name = shop.dataset["name"]
+    if request.param == "store":
+        return livedata.open(name, home=tmp_path)
+    doors: Doors = request.getfixturevalue("doors")
+    return doors.server[name]

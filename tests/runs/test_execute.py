@@ -92,6 +92,7 @@ def test_a_run_is_executed_by_its_id_and_told_again_to_who_asks_again(
     assert check_store(crawling.store).problems == []
 
 
+@pytest.mark.one_database
 def test_the_code_says_how_a_run_ended(crawling: Crawling, site: Site, theirs: Engine) -> None:
     site.pages({"/page/1.html": "<p>Nothing here.</p>"})
     run = queue(crawling, site)
@@ -161,6 +162,7 @@ def test_two_that_take_the_next_at_once_execute_each_run_once(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 2
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("words", "said"),
     [

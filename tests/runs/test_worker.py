@@ -424,6 +424,7 @@ def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
     assert starts[1].poll() is not None
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("line", ["", " ", "apart", "apart no-run", "a library says so"])
 def test_what_else_a_worker_prints_ends_neither_it_nor_who_watches_it(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str

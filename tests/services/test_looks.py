@@ -111,6 +111,7 @@ def test_a_look_of_alice_is_not_there_for_bob(
     assert show(store, look).tried == {"outcome": "accept"}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "wish",
     [
