@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Literal
 
-from livedata.api.responses import TooManyRequests, Unauthenticated
+from livedata.api.responses import Unauthenticated
 from livedata.model import ids
-from livedata.model.errors import LivedataError
+from livedata.model.errors import LivedataError, TooManyRequests
 from livedata.model.ids import OwnerName
 from livedata.services import accounts
 from livedata.services.accounts import PREFIX, Caller

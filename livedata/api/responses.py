@@ -24,6 +24,7 @@ from livedata.model.errors import (
     NotFound,
     ResearchUnavailable,
     StoreUnavailable,
+    TooManyRequests,
 )
 from livedata.store.database.store import Store
 
@@ -57,12 +58,6 @@ class UnsupportedMediaType(LivedataError):
     """The body must be JSON: send it with "Content-Type: application/json"."""
 
     code = "unsupported_media_type"
-
-
-class TooManyRequests(LivedataError):
-    """More requests came for this owner than each may send in a second; send them more slowly."""
-
-    code = "too_many_requests"
 
 
 class NoSuchPath(NotFound):
@@ -150,8 +145,7 @@ def error_response(error: LivedataError) -> Response:
         # RFC 9110: a 401 without this header is not complete.
         answer.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, TooManyRequests):
-        # A second has room for one again: no limit is below one a second.
-        answer.headers["Retry-After"] = "1"
+        answer.headers["Retry-After"] = str(error.retry_after)
     return answer
 
 

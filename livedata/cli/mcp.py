@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.resources import files
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,7 +16,7 @@ import tomli_w
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.api.auth import KeyUsageRecorder, authenticate
+from livedata.api.auth import KeyUsageRecorder, RequestRates, authenticate
 from livedata.api.responses import Unauthenticated
 from livedata.api.server import address_of, ending_on_signals, listen
 from livedata.cli.context import DEFAULT_OWNER, address_option
@@ -250,12 +251,15 @@ def _serve_http(settings: Settings, address: tuple[str, int], offer: _Offer) -> 
 
 
 def _admitting(store: Store, usage: KeyUsageRecorder, settings: Settings, offer: _Offer) -> Admit:
+    rates = RequestRates()
+
     def admit(header: str | None) -> DatasetAccess | None:
         # Asked of the store each time: a key that is revoked opens nothing from then on.
         try:
             caller = authenticate(store, header)
         except Unauthenticated:
             return None
+        rates.take(caller.owner, store.limits.of(caller.owner).requests, monotonic())
         usage.note(caller)
         return offer.narrowed(
             DatasetAccess.of_those_there(store, caller.owner, settings.timezone, offer.names)

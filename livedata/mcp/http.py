@@ -25,7 +25,7 @@ from livedata.mcp.access import DatasetAccess
 from livedata.mcp.guarding import AgentRequest
 from livedata.mcp.server import AT_ONCE, make_shared_server
 from livedata.mcp.tools import Tool
-from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
+from livedata.model.errors import Damaged, LivedataError, StoreUnavailable, TooManyRequests
 from livedata.rules.network.installation import Hosts
 
 Admit = Callable[[str | None], DatasetAccess | None]
@@ -125,6 +125,8 @@ class AgentEndpoint:
             access = await run_sync(
                 self._admit, headers.get("authorization"), limiter=self._limiter
             )
+        except TooManyRequests as error:
+            return Refusal(429, error.message, {"Retry-After": str(error.retry_after)})
         except LivedataError as error:
             return Refusal(503, _told(error))
         if access is None:

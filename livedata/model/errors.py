@@ -115,6 +115,14 @@ class LimitReached(Conflict):
     code = "limit_reached"
 
 
+class TooManyRequests(LivedataError):
+    """More requests came for this owner than each may send in a second; send them more slowly."""
+
+    code = "too_many_requests"
+    retry_after = 1
+    """The seconds in which one has room again: no limit is below one a second."""
+
+
 class InsufficientCredits(LivedataError):
     """The balance is 0."""
 

@@ -40,8 +40,7 @@ VALUES (:id, :owner, :kind, :credits, :dataset_id, :run_id, :note,
      FROM ledger WHERE owner = :owner))
 """
 _OPEN_RUNS = """
-SELECT d.owner, count(*) FROM runs r JOIN datasets d ON d.id = r.dataset_id
-WHERE r.status IN ('queued', 'running')
+SELECT owner, count(*) FROM runs WHERE status IN ('queued', 'running')
 """
 _END = Micros(2**63 - 1)
 _ADD_KEY = insert("api_keys", "id", "owner", "label", "hash", "created_at")
@@ -89,7 +88,7 @@ def locking_owner(writer: Writer, owner: OwnerName, *, briefly: bool = True) -> 
 def count_open_runs(reader: Reader, owners: Collection[OwnerName]) -> dict[OwnerName, int]:
     """Owner -> how many of their Runs have not ended, of those that have any."""
     names, named = listed("owner", owners)
-    sql = f"{_OPEN_RUNS} AND d.owner IN ({names}) GROUP BY d.owner"
+    sql = f"{_OPEN_RUNS} AND owner IN ({names}) GROUP BY owner"
     return dict(reader.rows(sql, **named))
 
 

@@ -22,8 +22,8 @@ _ADD = insert(
     "runs",
     *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
     *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash", "fresh"),
-    "only_hosts",
-)
+    *("only_hosts", "owner"),
+).replace(":owner", "(SELECT owner FROM datasets WHERE id = :dataset_id)")
 
 
 BESIDE = 4

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from livedata.api.auth import RequestRates
-from livedata.api.responses import TooManyRequests
 from livedata.model.account import Limits
+from livedata.model.errors import TooManyRequests
 from livedata.store.database.store import Store
 from tests.api.person import Person
 from tests.made import declared

@@ -403,3 +403,14 @@ def command(home: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def test_who_asks_more_often_than_the_limit_says_is_told_when_to_ask_again(
+    tmp_path: Path, alice: str, bob: str
+) -> None:
+    with AgentsServed(tmp_path, LIVEDATA_OWNER_REQUESTS="1") as serving:
+        answers = (serving.send(LIST, with_key(alice)) for _ in range(100))
+        refused = next(answer for answer in answers if answer.status != 200)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        assert refused.sentence.startswith("More requests came for this owner")
+        assert serving.send(LIST, with_key(bob)).status == 200

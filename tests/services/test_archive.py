@@ -230,7 +230,7 @@ LEFT_BEHIND = {
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
         *("problem", "idempotency_hash", "imported_at", "fresh", "rowid", "cancel_asked_at"),
-        *("only_hosts", "followed"),
+        *("only_hosts", "followed", "owner"),
     },
 }
 """What is of the store that a dataset is in, or says what no accepted Run has."""

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from livedata.model import ids
 from livedata.model.account import Limits
 from livedata.model.errors import LimitReached
 from livedata.model.ids import DatasetId, Micros
-from livedata.services import accounts, runs, scheduler
+from livedata.model.look import LookWish, PageLook
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts, datasets, looks, queries, runs, scheduler
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
+from livedata.services.research import declaring
 from livedata.store import datasets as dataset_store
 from livedata.store import schedules
 from livedata.store.database.store import Store
 from tests import made
+from tests.services.test_looks import begun
 from tests.services.test_races import at_once, kinds
 
 MANY = 6
@@ -42,6 +52,53 @@ def test_one_dataset_too_many_is_refused(limited: Store) -> None:
     with pytest.raises(LimitReached, match=r"^alice has 2 datasets, as many as each owner may"):
         made.make_dataset(limited, "alice", "c")
     made.make_dataset(limited, "bob", "c")
+
+
+def tried(store: Store) -> ids.LookId:
+    """A look of Alice that has tried a declaration."""
+    anywhere, declared = TargetPolicy(), made.declared()
+    look = looks.ask(store, "alice", LookWish("https://shop.example/list"), anywhere)
+    looks.finish(store, begun(store), seen=PageLook(number=1, declaration=declared))
+    looks.try_out(store, "alice", look, declared, anywhere)
+    looks.finish(store, begun(store), tried={"outcome": "accept"})
+    return look
+
+
+def test_each_way_to_make_a_dataset_meets_the_limit(limited: Store, tmp_path: Path) -> None:
+    first, *_, last = without_limits(limited, 3)
+    export_archive(limited, "alice", first, tmp_path / "table")
+    datasets.remove(limited, "alice", first)
+    look, anywhere = tried(limited), TargetPolicy()
+    wanted = declaring.ResearchDeclaration("found", "Which?")
+    create = partial(looks.create, targets=anywhere, zone="UTC")
+    with open_archive(tmp_path / "table") as archive:
+        bring_back = partial(import_archive, limited, "alice", archive, anywhere)
+        ways: list[Callable[[], object]] = [
+            bring_back,
+            partial(declaring.add_draft, limited, "alice", wanted),
+            partial(create, limited, "alice", look, "mine", ""),
+        ]
+        for way in ways:
+            with pytest.raises(LimitReached, match=r"^alice has 2 datasets"):
+                way()
+        datasets.remove(limited, "alice", last)
+        bring_back()
+    assert len(queries.datasets(limited, "alice", 9)) == 2
+
+
+def test_fires_and_people_who_ask_at_once_do_not_pass_the_limit(limited: Store) -> None:
+    those = without_limits(limited, MANY)
+    with limited.writing() as writer:
+        for each in those[:3]:
+            values = {"status": "active", "schedule": "0 0 1 1 *", "next_run_zone": "UTC"}
+            dataset_store.change(writer, each, next_run_at=Micros(ids.now() - HOUR), **values)
+    acts: list[Callable[[], object]] = [
+        partial(runs.enqueue, limited, "alice", each) for each in those[3:]
+    ]
+    ends = at_once([*acts, lambda: [*scheduler.tick(limited, "UTC")]])
+    assert kinds(ends).keys() <= {"tuple", "list", "LimitReached"}, ends
+    with limited.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs") == 2
 
 
 def test_the_operator_has_no_limits(limited: Store) -> None:

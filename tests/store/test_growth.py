@@ -17,11 +17,13 @@ import pytest
 from benchmarks import scale
 from benchmarks.databases import SQLITE
 from livedata.model import ids
-from livedata.services import fires
+from livedata.services import attempts, fires
 from livedata.services.accounts import grant
 from livedata.services.audit import vitals
 from livedata.services.pages.history import of_charges
+from livedata.store import accounts, queue, site_turns
 from livedata.store.database.store import Store
+from tests.services.test_turns_of_owners import enqueue
 
 FEW, MANY = 600, 3_000
 EVERY = 10
@@ -112,3 +114,31 @@ def test_grants_of_long_ago_are_not_read_again(
             return counted.of(lambda: of_charges(store, scale.OWNER, since))
 
     assert steps(500) <= 2 * steps(5)
+
+
+@pytest.mark.one_database
+def test_whose_turn_a_site_is_takes_no_more_steps_where_more_runs_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Steps(monkeypatch)
+
+    def steps(count: int) -> list[int]:
+        with closing(Store(f"sqlite:///{tmp_path / f'{count}.db'}")) as store:
+            asked = [
+                enqueue(store, owner, number)
+                for number in range(count)
+                for owner in ("alice", "bob")
+            ]
+            attempt = attempts.begin(store, asked[0])
+            assert attempt is not None
+            with store.reading() as reader:
+                assert reader.value("SELECT count(*) FROM site_turns") == 1
+                questions: list[Callable[[], object]] = [
+                    lambda: queue.next_beside(reader, attempt.run),
+                    lambda: site_turns.ask_others(reader, asked[1:2])(),
+                    lambda: accounts.count_open_runs(reader, ["carol"]),
+                ]
+                return [counted.of(ask) for ask in questions]
+
+    for few, many in zip(steps(20), steps(200), strict=True):
+        assert many <= 2 * few + EVERY

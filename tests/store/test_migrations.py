@@ -14,7 +14,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import queries
+from livedata.model.ids import raw_id
+from livedata.services import queries, runs
 from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
 from livedata.store.database.sqlite.file import Sqlite
@@ -84,6 +85,16 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     assert check_store(again).problems == []
     again.close()
     assert of_sqlite(Path(first.place)) == before
+
+
+def test_a_run_that_is_open_as_its_store_is_migrated_has_its_owner(tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
+        run, _ = runs.enqueue(store, "alice", make_dataset(store, "alice"))
+        with connected(Path(store.place)) as connection:
+            command.downgrade(config(connection), "0031")
+            command.upgrade(config(connection), "head")
+        with store.reading() as reader:
+            assert reader.rows("SELECT id, owner FROM runs") == [(raw_id(run), "alice")]
 
 
 def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ ORDER BY had DESC, o.name LIMIT :told
 """
 _MOST_RUNS = """
 SELECT o.owner, count(*) AS had FROM (
-    SELECT d.owner FROM runs r JOIN datasets d ON d.id = r.dataset_id
-    WHERE r.status IN ('queued', 'running') LIMIT 10000) AS o
+    SELECT owner FROM runs WHERE status IN ('queued', 'running') LIMIT 10000) AS o
 WHERE o.owner <> :operator GROUP BY o.owner ORDER BY had DESC, o.owner LIMIT :told
 """
 

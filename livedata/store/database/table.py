@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0031"
+VERSION = "0032"
 """The newest migration."""
 
 

@@ -52,6 +52,14 @@ class RunRecord(SQLModel, table=True):
             where="status = 'queued'",
             unique=False,
         ),
+        # Owner by owner those that wait for a site, and how many an owner has open.
+        some(
+            "ix_runs_waiting_of_owner",
+            *("site", "owner", "queued_at", "id"),
+            where="status = 'queued'",
+            unique=False,
+        ),
+        some("ix_runs_open", "owner", where="status IN ('queued', 'running')", unique=False),
         # The Runs that may be the last of their dataset, and were not accepted.
         some(
             "ix_runs_unaccepted",
@@ -100,6 +108,7 @@ class RunRecord(SQLModel, table=True):
     cancel_asked_at: int | None = moment()  # while it runs: whoever executes it is to end it
     only_hosts: str | None = text()  # with commas between: no other may be read; None means all
     followed: bool | None  # known to be followed by one that is over, if it was not accepted
+    owner: str | None = text()  # of its dataset, when it was queued; no archive has it
 
 
 class AttemptRecord(SQLModel, table=True):

@@ -166,6 +166,7 @@ CREATE TABLE runs (
 	cancel_asked_at BIGINT,
 	only_hosts TEXT COLLATE "C",
 	followed BOOLEAN,
+	owner TEXT COLLATE "C",
 	CONSTRAINT pk_runs PRIMARY KEY (id),
 	CONSTRAINT fk_runs_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 )
@@ -175,11 +176,15 @@ CREATE INDEX ix_runs_dataset_id_completed_at ON runs (dataset_id, completed_at) 
 
 CREATE INDEX ix_runs_dataset_id_queued_at ON runs (dataset_id, queued_at, id);
 
+CREATE INDEX ix_runs_open ON runs (owner) WHERE status IN ('queued', 'running');
+
 CREATE INDEX ix_runs_status_queued_at ON runs (status, queued_at);
 
 CREATE INDEX ix_runs_unaccepted ON runs (status, dataset_id) WHERE status IN ('failed', 'blocked', 'held') AND followed IS NULL;
 
 CREATE INDEX ix_runs_waiting ON runs (site, queued_at, id) WHERE status = 'queued';
+
+CREATE INDEX ix_runs_waiting_of_owner ON runs (site, owner, queued_at, id) WHERE status = 'queued';
 
 CREATE UNIQUE INDEX uq_runs_open ON runs (dataset_id) WHERE status IN ('queued', 'running');
 
