@@ -135,8 +135,8 @@ class Endpoint(Struct, frozen=True):
     @property
     def statuses(self) -> tuple[int, ...]:
         """All statuses of its answers, ascending after the one of success."""
-        # The interface does not list these: wrong method, large body, other media type, too many.
-        additions = (405, 413, 415, 429) if self.body else (405, 429)
+        # The interface does not list these three: wrong method, large body, other media type.
+        additions = (405, 413, 415) if self.body else (405,)
         unchanged = (304,) if self.is_tagged else ()
         return (self.status, *sorted({401, *additions, *unchanged, *self.errors}))
 

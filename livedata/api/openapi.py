@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -18,11 +19,11 @@ from typing import (
     is_typeddict,
 )
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, current_app
 from pydantic import TypeAdapter
 
 from livedata.api.docs import page
-from livedata.api.endpoints import ENDPOINTS, Endpoint
+from livedata.api.endpoints import ENDPOINTS, AppContext, Endpoint
 from livedata.api.envelopes import ErrorAnswer
 from livedata.api.responses import VERSION, reply
 from livedata.model.base import Shape
@@ -193,11 +194,6 @@ _HEADERS: dict[str, Any] = {
         "description": "What If-None-Match may name next time; a later page of rows has none.",
         "schema": {"type": "string"},
     },
-    "Retry-After": {
-        "description": "The seconds after which there is room for a request again.",
-        "required": True,
-        "schema": {"type": "integer", "minimum": 1},
-    },
     "X-Credits-Remaining": {
         "description": "The owner's credits; 0 where authentication did not succeed.",
         "required": True,
@@ -220,15 +216,22 @@ _HEADERS: dict[str, Any] = {
         "schema": {"type": "string", "format": "uuid"},
     },
 }
+_RETRY_AFTER: dict[str, Any] = {
+    "description": "The seconds after which there is room for a request again.",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+}
 
 
 @cache
-def document() -> dict[str, Any]:
-    """The whole OpenAPI document."""
+def document(*, limited: bool = False) -> dict[str, Any]:
+    """The whole OpenAPI document; where requests are `limited`, each endpoint says so."""
     answers = Answers()
     paths: dict[str, dict[str, Any]] = {}
     for entry in ENDPOINTS:
-        paths.setdefault("/v1" + entry.path, {})[entry.method.lower()] = _operation(entry, answers)
+        statuses = (*entry.statuses, 429) if limited else entry.statuses
+        operation = _operation(entry, statuses, answers)
+        paths.setdefault("/v1" + entry.path, {})[entry.method.lower()] = operation
     sent = bodies([entry.body for entry in ENDPOINTS if entry.body])
     # Both kinds of shape share one table of names in the document.
     clash = sent.keys() & answers.components.keys()
@@ -240,7 +243,7 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {**answers.components, **sent},
-            "headers": _HEADERS,
+            "headers": {**_HEADERS, **({"Retry-After": _RETRY_AFTER} if limited else {})},
             "securitySchemes": {
                 "apiKey": {
                     "type": "http",
@@ -256,20 +259,26 @@ def blueprint() -> Blueprint:
     """The routes of the document and of its page; both hold no data and need no key."""
     about = Blueprint("about", __name__, url_prefix="/v1")
     about.add_url_rule(
-        "/openapi.json", "openapi", lambda: reply(document()), provide_automatic_options=False
+        "/openapi.json", "openapi", lambda: reply(_own()), provide_automatic_options=False
     )
     about.add_url_rule("/docs", "docs", _docs, provide_automatic_options=False)
     return about
 
 
+def _own() -> dict[str, Any]:
+    """The document of this server."""
+    app: AppContext = current_app.extensions["livedata"]
+    return document(limited=app.store.limits.requests is not None)
+
+
 def _docs() -> Response:
-    answer = Response(page(document()), mimetype="text/html")
+    answer = Response(page(_own()), mimetype="text/html")
     # The page has no script and loads nothing: a browser then runs none that slips in.
     answer.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return answer
 
 
-def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
+def _operation(entry: Endpoint, statuses: Sequence[int], answers: Answers) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": entry.name,
         "summary": (entry.view.__doc__ or "").strip(),
@@ -278,7 +287,7 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
             *_query(entry),
             *_headers(entry),
         ],
-        "responses": {str(status): _response(entry, status, answers) for status in entry.statuses},
+        "responses": {str(status): _response(entry, status, answers) for status in statuses},
     }
     if entry.is_extension:
         operation["x-livedata-extension"] = True

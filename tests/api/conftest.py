@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def application() -> Flask:
     """The application without a store: to make its routes takes longer than most tests."""
     research = ResearchSettings(model="scripted", search="tavily")
-    application = create_app(cast("Any", None), research=research)
+    application = create_app(Store("sqlite:///unopened.db"), research=research)
     application.test_client_class = JudgingClient
     return application
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
+from livedata.model.account import Limits
+from livedata.store.database.store import Store
 from tests.api.contract import ADDITIONS, ENDPOINTS, EXTENSIONS
 from tests.api.everything import NAMES, ROUTES
 from tests.api.kinds import Is
@@ -82,7 +84,7 @@ def test_an_endpoint_declares_its_statuses_and_answers(
     document: Json, route: tuple[str, str]
 ) -> None:
     declared, operation = ENDPOINTS[route], operation_of(document, route)
-    ours = ADDITIONS if "requestBody" in operation else {405, 429}
+    ours = ADDITIONS if "requestBody" in operation else {405}
     tagged = " ".join(route) in TAGGED
     statuses = {declared.status, *declared.errors, *ours, *([304] if tagged else [])}
     assert operation["responses"].keys() == {str(status) for status in statuses}
@@ -91,8 +93,6 @@ def test_an_endpoint_declares_its_statuses_and_answers(
         names = {"X-Credits-Remaining", "X-Request-Id", *(["ETag"] if has_tag else [])}
         if has_tag and declared.answer == "TableAnswer":
             names |= {"X-Livedata-State", "X-Livedata-Through"}
-        if status == "429":
-            names |= {"Retry-After"}
         assert answer["headers"].keys() == names
         if status == "304":
             assert "content" not in answer
@@ -199,3 +199,22 @@ def _other_kind(about: Json, rule: Is) -> Iterator[str]:
         yield f"{about} has not {low} {rule.low}"
     if rule.high is not None and about.get(high, about.get("maximum")) != rule.high:
         yield f"{about} has not {high} {rule.high}"
+
+
+def test_where_requests_are_limited_each_endpoint_declares_429(
+    client: FlaskClient, store: Store, document: Json
+) -> None:
+    store.limits = Limits(requests=5)
+    limited: Any = client.get("/v1/openapi.json").json
+    assert "429" not in {
+        status
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for status in operation["responses"]
+    }
+    for methods in limited["paths"].values():
+        for operation in methods.values():
+            told = operation["responses"].pop("429")
+            assert told["headers"].keys() == {"X-Credits-Remaining", "X-Request-Id", "Retry-After"}
+    limited["components"]["headers"].pop("Retry-After")
+    assert limited == document

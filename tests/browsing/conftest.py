@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from livedata.api import create_app
 from livedata.pages import add_pages
 from livedata.rules.network.installation import hosts
+from livedata.store.database.store import Store
 from tests.api.conftest import over
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
     from flask import Flask
     from playwright.sync_api import Browser
 
-    from livedata.store.database.store import Store
-
 
 @pytest.fixture(scope="session")
 def application() -> Flask:
     """The application without a store, which compiles a template once for all tests."""
     names = hosts("127.0.0.1", "https://data.example", "intranet.example")
-    application = create_app(cast("Any", None), hosts=names)
+    application = create_app(Store("sqlite:///unopened.db"), hosts=names)
     add_pages(application)
     return application
 
