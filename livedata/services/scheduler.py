@@ -28,7 +28,8 @@ from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, digests, queue, recipes, schedules
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.store import Store
-from livedata.store.queue import NewRun, OpenRun, RunOptions
+from livedata.store.queue import NewRun, RunOptions
+from livedata.store.recipes import Basis
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
@@ -79,11 +80,15 @@ def tick(store: Store, zone: str, enough: Callable[[], bool] = lambda: False) ->
 
     `enough` is asked after each batch whether to leave the rest for later.
     """
-    # First, so that the Run of a process that is gone does not count as one in progress.
-    reap_expired_leases(store)
-    last = None
+    last, reaped = None, False
     while True:
-        batch = _take_batch(store, zone, last)
+        batch = _take_batch(store, zone, last, unless_lost=not reaped)
+        if batch is None:
+            # First, so that the Run of a process that is gone does not count as one in progress.
+            reap_expired_leases(store)
+        reaped = True
+        if batch is None:
+            continue
         yield from batch.fires
         for dataset in batch.unread:
             with suppress(NotFound):  # it was deleted meanwhile
@@ -95,17 +100,27 @@ def tick(store: Store, zone: str, enough: Callable[[], bool] = lambda: False) ->
         last = batch.seen[-1]
 
 
-def _take_batch(store: Store, zone: str, last: tuple[Micros, DatasetId] | None) -> _Batch:
-    """Take the fires behind the last one that were due longest, of datasets that are free."""
+def _take_batch(
+    store: Store, zone: str, last: tuple[Micros, DatasetId] | None, *, unless_lost: bool
+) -> _Batch | None:
+    """Take the fires behind the last one that were due longest, of datasets that are free.
+
+    None are taken, and None is answered, `unless_lost` if Runs were lost.
+    """
     try:
         with store.writing() as writer:
             now = writer.now()
+            lost = leases.ask_lost(writer) if unless_lost else dict
             claimed = schedules.claim(writer, now, last, BATCH)
+            if lost():
+                return None
             batch = _Batch([(Micros(each.next_run_at or 0), each.id) for each in claimed])
             if claimed:
                 _take_claimed(writer, claimed, batch, now, zone)
             return batch
     except Damaged:
+        if unless_lost:
+            reap_expired_leases(store)
         # Somebody has written what no text or number is: who of them shows by itself.
         with store.reading() as reader:
             seen = schedules.due(reader, reader.now(), last, BATCH)
@@ -117,10 +132,7 @@ def _take_claimed(
 ) -> None:
     """Queue the Runs of datasets that this transaction has locked."""
     ids_of = [each.id for each in claimed]
-    asked_sources = recipes.ask_newest(writer, ids_of)
-    asked_open = queue.ask_open_runs(writer, ids_of)
-    asked_balances = accounts.ask_balances(writer, {each.owner for each in claimed})
-    sources, opened, balances = asked_sources(), asked_open(), asked_balances()
+    bases = recipes.ask_bases(writer, ids_of)()
     planned: dict[DatasetId, Micros] = {}
     added: list[NewRun] = []
     skips: list[tuple[Scheduled, Micros, str]] = []
@@ -128,19 +140,19 @@ def _take_claimed(
         try:
             moment = fires.next_fire(dataset, now, zone)
             after = moment if moment > now else fires.following(dataset, now, zone)
-            run = runs.prepare(dataset.id, *sources[dataset.id])
+            basis = bases[dataset.id]
+            run = runs.prepare(dataset.id, basis)
         except _UNREADABLE:
             batch.unread.append(dataset.id)
             continue
         planned[dataset.id] = after
         if moment > now:
             continue
-        waits = opened.get(dataset.id)
-        fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner])
+        fire, reason = _judge(writer, dataset, run, basis)
         batch.fires.append(fire)
         if reason is not None:
             skips.append((dataset, moment, reason))
-        if fire.queued is not None and waits is None:
+        if fire.queued is not None and basis.open is None:
             added.append(run)
     schedules.plan_each(writer, planned, zone)
     queue.add_each(writer, added, now)
@@ -150,15 +162,15 @@ def _take_claimed(
 
 
 def _judge(
-    writer: Writer, dataset: Scheduled, run: NewRun, waits: OpenRun | None, balance: int
+    writer: Writer, dataset: Scheduled, run: NewRun, basis: Basis
 ) -> tuple[Fire, str | None]:
     """What comes of a fire, and why it has no Run of its own, if so."""
-    if waits is not None:
+    if (waits := basis.open) is not None:
         if waits.status == "running" and leases.is_live(writer, waits.lease):
             return Fire(dataset.name, None, runs.in_progress(dataset.name)), "run_in_progress"
         queued = Queued(waits.id, dataset.id, dataset.name, waits.isolated, taken_up=True)
         return Fire(dataset.name, queued, waited=True), "run_waiting"
-    if balance <= 0:
+    if basis.balance <= 0:
         return Fire(dataset.name, None, runs.without_credits(dataset.owner)), schedules.NO_CREDITS
     return Fire(dataset.name, Queued(run.id, dataset.id, dataset.name)), None
 

@@ -5,7 +5,7 @@ A key signs browsers in: their sessions, and the links that begin one, are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from livedata.model.account import ApiKey, LedgerEntry
 from livedata.model.errors import NotFound
@@ -22,7 +22,7 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import insert, listed
+from livedata.store.database.statements import insert
 
 _OWNER = "SELECT balance FROM owners WHERE name = :owner"
 _CHARGE = """
@@ -49,16 +49,6 @@ def balance(reader: Reader, owner: OwnerName) -> int | None:
     """The credits of an owner; None for one that the store has not met."""
     left: int | None = reader.value(_OWNER, owner=owner)
     return left
-
-
-def ask_balances(
-    reader: Reader, owners: Collection[OwnerName]
-) -> Callable[[], dict[OwnerName, int]]:
-    """Owner -> their credits, of those that the store has met; asked with the next question."""
-    names, named = listed("owner", owners)
-    sql = f"SELECT name, balance FROM owners WHERE name IN ({names})"  # noqa: S608  (our names)
-    answer = reader.ask(sql, **named)
-    return lambda: dict(answer())
 
 
 def lock_owner(writer: Writer, owner: OwnerName) -> int:

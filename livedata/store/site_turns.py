@@ -6,12 +6,12 @@ began while others waited, whichever is later. The first place is next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
-from livedata.model.ids import Micros, OwnerName, RunId
-from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import insert, listed
+from livedata.model.ids import Micros, OwnerName
+from livedata.store.database.backend import Writer
+from livedata.store.database.statements import insert
 
 # Without turns, at nearly every site, the index has the oldest first. With them all that wait for
 # the site are looked at. The oldest of an owner has its place; of several whose place is the
@@ -29,13 +29,13 @@ CASE WHEN EXISTS (SELECT 1 FROM site_turns t WHERE t.site = {site}) THEN (
 ) END
 """
 """The Run that is next at a site, as an expression."""
-_OTHERS = """
-SELECT r.site, d.owner, (
+OTHERS = """
+r.site, d.owner, (
     SELECT max(w.queued_at) FROM runs w JOIN datasets o ON o.id = w.dataset_id
     WHERE w.status = 'queued' AND w.site = r.site AND o.owner <> d.owner
 ), (SELECT max(t.began_at) FROM site_turns t WHERE t.site = r.site)
-FROM runs r JOIN datasets d ON d.id = r.dataset_id
 """
+"""The Others beside a Run `r` of a dataset `d`, as expressions."""
 _BEGIN = f"""
 {insert("site_turns", "site", "owner", "began_at")}
 ON CONFLICT (site, owner) DO UPDATE SET began_at = excluded.began_at
@@ -52,14 +52,7 @@ class Others(NamedTuple):
     last: Micros | None
 
 
-def ask_others(reader: Reader, those: Collection[RunId]) -> Callable[[], list[Others]]:
-    """Who waits beside each of these Runs, asked together with the next question."""
-    names, named = listed("run", those)
-    answer = reader.ask(f"{_OTHERS} WHERE r.id IN ({names})", **named)
-    return lambda: [Others(*row) for row in answer()]
-
-
-def begin_each(writer: Writer, others: Sequence[Others], now: Micros) -> None:
+def begin_each(writer: Writer, others: Collection[Others], now: Micros) -> None:
     """Let the owners of Runs that begin at their sites come last there, where others wait."""
     turns = [
         # Behind all who wait, whatever the clock does.

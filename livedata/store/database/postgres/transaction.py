@@ -271,6 +271,7 @@ class PostgresTransaction:
     """
 
     __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line")
+    joins = True
 
     def __init__(self, line: ServerLine, clock: _Answer | None = None) -> None:
         self._line = line
@@ -296,9 +297,7 @@ class PostgresTransaction:
         """The same one by one."""
         # The length of a text is known without reading it, and to ask for it costs no more than to
         # declare a cursor.
-        sizes = self.row(f"{_SIZES} FROM ({sql}) AS page) AS sizes", **values)
-        assert sizes is not None
-        size, longest = sizes
+        ((size, longest),) = self.rows(f"{_SIZES} FROM ({sql}) AS page) AS sizes", **values)
         if size <= backend.PAGE_BYTES:
             return iter(self.rows(sql, **values))
         return self._in_parts(max(1, min(PART, backend.PAGE_BYTES // longest)), sql, values)

@@ -38,6 +38,7 @@ class SqliteTransaction:
     """A transaction on one connection: a Reader, and a Writer if the connection may write."""
 
     __slots__ = ("_driver",)
+    joins = False
 
     def __init__(self, driver: sqlite3.Connection) -> None:
         self._driver = driver
