@@ -42,7 +42,6 @@ from livedata.services.notices import notifying
 from livedata.services.runs import Queued, as_queued, waiting
 from livedata.store import (
     accounts,
-    datasets,
     queue,
     recipes,
     revisions,
@@ -59,7 +58,6 @@ from livedata.store.datasets import LockedDataset
 from livedata.store.recipes import RunPlan
 from livedata.store.runs import LockedRun
 from livedata.store.shown_runs import Progress
-from livedata.store.site_turns import Others
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -124,14 +122,11 @@ def _claim(writer: Writer, room: int) -> Claim:
     told = [run.run for run in waits.values() if not run.isolated]
     if not told:
         return Claim(apart=apart, more=len(apart) >= queue.BESIDE)
-    locked = runs.lock_free_queued(writer, told, room)
-    free = datasets.lock_each_free(writer, {run.dataset for run in locked}) if locked else {}
-    those = [(run, free[run.dataset]) for run in locked if run.dataset in free]
+    those = attempt_store.lock_free_queued(writer, told, room)
     begun: list[tuple[Queued, Attempt]] = []
     if those:
-        keys = [run.id for run, _ in those]
-        plans, others = recipes.ask_plans(writer, keys), site_turns.ask_others(writer, keys)
-        started = _start_each(writer, those, plans(), others())
+        plans = recipes.ask_plans(writer, [run.id for run, _ in those])()
+        started = _start_each(writer, those, plans)
         begun = [(waits[attempt.run], attempt) for attempt in started]
     passed_over = len(those) < min(room, len(told))
     return Claim(begun, apart, more=passed_over or len(apart) >= queue.BESIDE)
@@ -155,15 +150,14 @@ def begin(store: Store, run: RunId) -> Attempt | None:
 def _begin(store: Store, run: RunId) -> Attempt | None:
     try:
         with store.writing() as writer:
-            locking = runs.locking_run(writer, run)
-            dataset = datasets.locking_dataset_of(writer, run)
-            plans, others = recipes.ask_plans(writer, [run]), site_turns.ask_others(writer, [run])
-            locked = locking()
+            locking = attempt_store.locking(writer, run)
+            plans = recipes.ask_plans(writer, [run])
+            locked, dataset = locking()
             if locked.status not in {"queued", "running"}:
                 return None
             if locked.status == "running":
                 raise NotYet
-            attempts = _start_each(writer, [(locked, dataset())], plans(), others())
+            attempts = _start_each(writer, [(locked, dataset)], plans())
             return attempts[0] if attempts else None
     except NotFound:
         return None
@@ -176,15 +170,13 @@ def _start_each(
     writer: Writer,
     those: Sequence[tuple[LockedRun, LockedDataset]],
     plans: Mapping[RunId, RunPlan],
-    others: Sequence[Others],
 ) -> list[Attempt]:
     """The attempts at Runs that are locked and queued, but at those that are held at once."""
     now, started = writer.now(), [run for run, _ in those]
     # From here on every write names the fence: a process that was slow or suspended finds a newer
     # one, and writes nothing.
-    queue.start_each(writer, started, leases.new_lease(now), now)
-    site_turns.begin_each(writer, others, now)
-    attempt_of = attempt_store.add_each(writer, started, now)
+    attempt_of = attempt_store.start_each(writer, started, leases.new_lease(now), now)
+    site_turns.begin_each(writer, [plan.others for plan in plans.values()], now)
     attempts = []
     held: dict[RunId, RunOutcome] = {}
     for run, dataset in those:
@@ -305,7 +297,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         accepting.ended = Micros(max(ids.now(), accepting.started))
         accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
-        attempt_store.end(writer, attempt.id, completed_at, dump_compressed(steps))
+        closed.end(writer, attempt, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
         return closed
@@ -314,11 +306,16 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 
 
 class ClosedRun(Struct, frozen=True):
-    """The end of a Run that is written but for its charge and what is told: when, of what."""
+    """The end of a Run whose rows are written: when, of what, and the columns that it sets."""
 
     outcome: RunOutcome
     at: Micros
     at_end: DatasetAtEnd
+    columns: Mapping[str, object]
+
+    def end(self, writer: Writer, attempt: Attempt, steps: str) -> None:
+        """End the Run with its attempt; the charge and what is told are left to `settle`."""
+        attempt_store.end_both(writer, attempt.run, attempt.id, self.at, steps, self.columns)
 
 
 def end_and_settle(store: Store, run: RunId, end: Callable[[Writer, bool], ClosedRun]) -> str:
@@ -350,11 +347,7 @@ def close(
     *,
     owner_first: bool,
 ) -> ClosedRun:
-    """Accept what an attempt read, or not, and end its Run.
-
-    Its steps are left to the caller, its charge and what is told to `settle`. Raises
-    LostLease.
-    """
+    """Accept what an attempt read, or not; the caller ends it. Raises LostLease."""
     run, at_end, present = _find(writer, attempt, reading, owner_first=owner_first)
     if run.cancelling:
         # Here and not by what the executor has seen: who was told that it ends so is right.
@@ -365,18 +358,16 @@ def close(
         end = refuse(reading)
     completed_at = writer.now()
     new, changed, gone = end.deltas or (0, 0, 0)
-    runs.change(
-        writer,
-        attempt.run,
+    columns = {
         **ended(end, completed_at),
-        checks=dump([check_result(check) for check in reading.verdict.checks]),
-        new_rows=new,
-        changed_rows=changed,
-        gone_rows=gone,
-        facts=_facts(at_end, reading, end, present),
-    )
+        "checks": dump([check_result(check) for check in reading.verdict.checks]),
+        "new_rows": new,
+        "changed_rows": changed,
+        "gone_rows": gone,
+        "facts": _facts(at_end, reading, end, present),
+    }
     queue.call_next(writer, run.turn)
-    return ClosedRun(end, completed_at, at_end)
+    return ClosedRun(end, completed_at, at_end, columns)
 
 
 def _find(
@@ -387,19 +378,19 @@ def _find(
     A server is asked all of it at once. Raises LostLease.
     """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
-    holding = queue.holding(writer, attempt.run, attempt.fence)
-    locking = datasets.locking_dataset(writer, attempt.dataset)
+    holding = attempt_store.holding(writer, attempt.run, attempt.fence)
     if owner_first:
         accounts.locking_owner(writer, attempt.owner, briefly=False)
     standing = revisions.ask_standing(writer, attempt.dataset, attempt.owner)
     # Nothing is compared with the rows where nothing is accepted: their keys are enough.
     if reading.verdict.outcome != "accept":
         keys = rows.ask_present_keys(writer, attempt.dataset)
-        return holding(), DatasetAtEnd(locking(), standing(), []), {*keys()}
+        run, dataset = holding()
+        return run, DatasetAtEnd(dataset, standing(), []), {*keys()}
     asked = rows.ask_current(writer, attempt.dataset)
-    run, current = holding(), asked()
+    (run, dataset), current = holding(), asked()
     present = {row.key for row in current if row.presence == "present"}
-    return run, DatasetAtEnd(locking(), standing(), current), present
+    return run, DatasetAtEnd(dataset, standing(), current), present
 
 
 def _cancelled(reading: JudgedHarvest) -> JudgedHarvest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
 
 from livedata.model import ids
 from livedata.model.ids import Micros
@@ -56,16 +57,26 @@ def _is_there(holder: str) -> bool | None:
 
 def lost(reader: Reader) -> dict[str, list[OpenRun]]:
     """Lease holder -> the Runs that it has lost."""
-    runs: defaultdict[str, list[OpenRun]] = defaultdict(list)
-    for run in queue.running(reader):
-        if not is_live(reader, run.lease):
-            runs[run.lease.holder if run.lease else ""].append(run)
-    return runs
+    return ask_lost(reader)()
+
+
+def ask_lost(reader: Reader) -> Callable[[], dict[str, list[OpenRun]]]:
+    """The same together with the next question."""
+    asked = queue.ask_running(reader)
+
+    def lost() -> dict[str, list[OpenRun]]:
+        runs: defaultdict[str, list[OpenRun]] = defaultdict(list)
+        for run in asked():
+            if not is_live(reader, run.lease):
+                runs[run.lease.holder if run.lease else ""].append(run)
+        return runs
+
+    return lost
 
 
 def held_by(reader: Reader, holder: str) -> list[OpenRun]:
     """The Runs that a process has, if nobody has taken them back."""
-    return [run for run in queue.running(reader) if run.lease and run.lease.holder == holder]
+    return [run for run in queue.ask_running(reader)() if run.lease and run.lease.holder == holder]
 
 
 def _clock_of(reader: Reader, lease: Lease) -> int:

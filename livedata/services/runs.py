@@ -66,9 +66,9 @@ def enqueue(
     try:
         with store.writing() as writer:
             locking = datasets.locking_dataset(writer, dataset, owner)
-            asked = recipes.ask_basis(writer, dataset)
+            asked = recipes.ask_bases(writer, [dataset])
             locking()
-            basis = asked()
+            basis = asked()[dataset]
             first = digest and queue.asked_for(writer, dataset, digest, Micros(writer.now() - DAY))
             if first:
                 return ids.format_uuid(first), basis.balance
@@ -82,14 +82,14 @@ def enqueue_within(writer: Writer, owner: OwnerName, dataset: DatasetId) -> RunI
 
     Raises RunInProgress, InsufficientCredits at a balance of 0, and LimitReached.
     """
-    return _enqueue(writer, owner, dataset, recipes.ask_basis(writer, dataset)(), None)
+    return _enqueue(writer, owner, dataset, recipes.ask_bases(writer, [dataset])()[dataset], None)
 
 
 def _enqueue(
     writer: Writer, owner: OwnerName, dataset: DatasetId, basis: Basis, digest: bytes | None
 ) -> RunId:
     # Before the credits, as the more useful answer: the caller can wait for the open Run.
-    if basis.is_open:
+    if basis.open:
         raise RunInProgress
     # Their owner is not locked: a Run is charged at its end, and what is left may be spent by then.
     _check_funds(owner, basis.balance)
@@ -127,13 +127,11 @@ def take_up_locked(
     options: RunOptions = RunOptions(),  # noqa: B008  (it is frozen)
 ) -> Queued:
     """The same in a transaction that has locked the dataset."""
-    asked = recipes.ask_basis(writer, dataset)
-    run = queue.open_run(writer, dataset)
-    if run is not None:
+    basis = recipes.ask_bases(writer, [dataset])()[dataset]
+    if (run := basis.open) is not None:
         if run.status == "running" and is_live(writer, run.lease):
             raise in_progress(name)
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
-    basis = asked()
     _check_funds(owner, basis.balance)
     check_open_runs(writer, owner)
     return Queued(_add(writer, dataset, basis, options=options), dataset, name)
@@ -298,10 +296,10 @@ def in_progress(name: str) -> RunInProgress:
     return RunInProgress(f"A Run of {name} is in progress in another process.")
 
 
-def prepare(dataset: DatasetId, version: int, source: str) -> NewRun:
-    """A Run that follows a recipe, whose JSON is `source`. Raises one of SYMPTOMS for no JSON."""
-    site = _site_to_wait_for(dataset, SOURCE.load(source))
-    return NewRun(RunId(ids.new_id()), dataset, version, site)
+def prepare(dataset: DatasetId, basis: Basis) -> NewRun:
+    """A Run that follows the newest recipe. Raises one of SYMPTOMS if that is no JSON."""
+    site = _site_to_wait_for(dataset, SOURCE.load(basis.source))
+    return NewRun(RunId(ids.new_id()), dataset, basis.version, site)
 
 
 def _add(

@@ -30,7 +30,8 @@ from livedata.services.runs import Queued
 from livedata.store import accounts, datasets, digests, queue, recipes, schedules
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.store import Store
-from livedata.store.queue import NewRun, OpenRun, RunOptions
+from livedata.store.queue import NewRun, RunOptions
+from livedata.store.recipes import Basis
 from livedata.store.schedules import Scheduled
 
 BATCH = 100
@@ -86,11 +87,15 @@ def tick(
     `enough` is asked after each batch whether to leave the rest for later. The next fires of one
     moment are spread over so many seconds.
     """
-    # First, so that the Run of a process that is gone does not count as one in progress.
-    reap_expired_leases(store)
-    last = None
+    last, reaped = None, False
     while True:
-        batch = _take_batch(store, zone, last, spread)
+        batch = _take_batch(store, zone, last, spread, unless_lost=not reaped)
+        if batch is None:
+            # First, so that the Run of a process that is gone does not count as one in progress.
+            reap_expired_leases(store)
+        reaped = True
+        if batch is None:
+            continue
         yield from batch.fires
         for dataset in batch.unread:
             with suppress(NotFound):  # it was deleted meanwhile
@@ -103,18 +108,31 @@ def tick(
 
 
 def _take_batch(
-    store: Store, zone: str, last: tuple[Micros, DatasetId] | None, spread: float
-) -> _Batch:
-    """Take the fires behind the last one that were due longest, of datasets that are free."""
+    store: Store,
+    zone: str,
+    last: tuple[Micros, DatasetId] | None,
+    spread: float,
+    *,
+    unless_lost: bool,
+) -> _Batch | None:
+    """Take the fires behind the last one that were due longest, of datasets that are free.
+
+    None are taken, and None is answered, `unless_lost` if Runs were lost.
+    """
     try:
         with store.writing() as writer:
             now = writer.now()
+            lost = leases.ask_lost(writer) if unless_lost else dict
             claimed = schedules.claim(writer, now, last, BATCH)
+            if lost():
+                return None
             batch = _Batch([(Micros(each.next_run_at or 0), each.id) for each in claimed])
             if claimed:
                 _take_claimed(writer, claimed, batch, _Clock(now, zone, spread))
             return batch
     except Damaged:
+        if unless_lost:
+            reap_expired_leases(store)
         # Somebody has written what no text or number is: who of them shows by itself.
         with store.reading() as reader:
             seen = schedules.due(reader, reader.now(), last, BATCH)
@@ -138,10 +156,7 @@ def _take_claimed(
 ) -> None:
     """Queue the Runs of datasets that this transaction has locked."""
     ids_of = [each.id for each in claimed]
-    asked_sources = recipes.ask_newest(writer, ids_of)
-    asked_open = queue.ask_open_runs(writer, ids_of)
-    asked_balances = accounts.ask_balances(writer, {each.owner for each in claimed})
-    sources, opened, balances = asked_sources(), asked_open(), asked_balances()
+    bases = recipes.ask_bases(writer, ids_of)()
     room = _room(writer, claimed)
     planned: dict[DatasetId, Micros] = {}
     added: list[NewRun] = []
@@ -150,19 +165,19 @@ def _take_claimed(
         try:
             moment = fires.next_fire(dataset, clock.now, clock.zone)
             after = moment if moment > clock.now else clock.following(dataset, moment)
-            run = runs.prepare(dataset.id, *sources[dataset.id])
+            basis = bases[dataset.id]
+            run = runs.prepare(dataset.id, basis)
         except _UNREADABLE:
             batch.unread.append(dataset.id)
             continue
         planned[dataset.id] = after
         if moment > clock.now:
             continue
-        waits = opened.get(dataset.id)
-        fire, reason = _judge(writer, dataset, run, waits, balances[dataset.owner], room)
+        fire, reason = _judge(writer, dataset, run, basis, room)
         batch.fires.append(fire)
         if reason is not None:
             skips.append((dataset, moment, reason))
-        if fire.queued is not None and waits is None:
+        if fire.queued is not None and basis.open is None:
             added.append(run)
     schedules.plan_each(writer, planned, clock.zone)
     queue.add_each(writer, added, clock.now)
@@ -184,17 +199,16 @@ def _judge(
     writer: Writer,
     dataset: Scheduled,
     run: NewRun,
-    waits: OpenRun | None,
-    balance: int,
+    basis: Basis,
     room: dict[OwnerName, int],
 ) -> tuple[Fire, str | None]:
     """What comes of a fire, and why it has no Run of its own, if so."""
-    if waits is not None:
+    if (waits := basis.open) is not None:
         if waits.status == "running" and leases.is_live(writer, waits.lease):
             return Fire(dataset.name, None, runs.in_progress(dataset.name)), "run_in_progress"
         queued = Queued(waits.id, dataset.id, dataset.name, waits.isolated, taken_up=True)
         return Fire(dataset.name, queued, waited=True), "run_waiting"
-    if balance <= 0:
+    if basis.balance <= 0:
         return Fire(dataset.name, None, runs.without_credits(dataset.owner)), schedules.NO_CREDITS
     if dataset.owner in room:
         if not room[dataset.owner]:

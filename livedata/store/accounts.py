@@ -54,16 +54,6 @@ def balance(reader: Reader, owner: OwnerName) -> int | None:
     return left
 
 
-def ask_balances(
-    reader: Reader, owners: Collection[OwnerName]
-) -> Callable[[], dict[OwnerName, int]]:
-    """Owner -> their credits, of those that the store has met; asked with the next question."""
-    names, named = listed("owner", owners)
-    sql = f"SELECT name, balance FROM owners WHERE name IN ({names})"  # noqa: S608  (our names)
-    answer = reader.ask(sql, **named)
-    return lambda: dict(answer())
-
-
 def lock_owner(writer: Writer, owner: OwnerName) -> int:
     """Keep every other writer of this owner's credits out; the balance. Raises NotFound."""
     return locking_owner(writer, owner)()

@@ -14,14 +14,13 @@ from livedata.model.ids import (
     DatasetId,
     Micros,
     OwnerName,
-    RunId,
     format_optional_timestamp,
     format_timestamp,
     format_uuid,
     new_id,
     raw_id,
 )
-from livedata.store.database.backend import Answer, Reader, Row, Writer
+from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert, listed
 from livedata.store.recipes import add_recipe, add_schema
@@ -42,12 +41,14 @@ ORDER BY rows_updated_at DESC, name
 _REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
-_LOCKED = """
-SELECT id, name, head, field_ids, columns, label_column, owner, schema_version, rows_updated_at
-FROM datasets WHERE
+LOCKED = """
+d.id, d.name, d.head, d.field_ids, d.columns, d.label_column, d.owner, d.schema_version,
+d.rows_updated_at
 """
-_NAMED = f"{_LOCKED} id = :dataset AND owner = coalesce(:owner, owner)"
-_OF_RUN = f"{_LOCKED} id = (SELECT dataset_id FROM runs WHERE id = :run)"  # noqa: S608
+"""The columns of a dataset `d` of which :func:`locked` makes a LockedDataset."""
+_NAMED = f"""
+SELECT {LOCKED} FROM datasets d WHERE d.id = :dataset AND d.owner = coalesce(:owner, d.owner)
+"""  # noqa: S608  (our own words)
 # `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
 _CHANGEABLE = frozenset(
     {
@@ -100,24 +101,20 @@ def locking_dataset(
     """The same together with the next question."""
     # After the Run, before the owner: the order of locks that all acts keep. A dataset of somebody
     # else is not there, so that nobody learns which ids exist.
-    return _locking(writer.lock(_NAMED, dataset=dataset, owner=owner))
+    answer = writer.lock(_NAMED, dataset=dataset, owner=owner)
 
+    def locking() -> LockedDataset:
+        for row in answer():
+            return locked(row)
+        raise _not_found()
 
-def locking_dataset_of(writer: Writer, run: RunId) -> Callable[[], LockedDataset]:
-    """The same of the dataset of a Run, which is locked before it."""
-    return _locking(writer.lock(_OF_RUN, run=run))
+    return locking
 
 
 def lock_free_dataset(writer: Writer, dataset: DatasetId) -> LockedDataset | None:
     """The same without waiting; None if another writer has it, or it is gone."""
-    return lock_each_free(writer, [dataset]).get(dataset)
-
-
-def lock_each_free(writer: Writer, those: Collection[DatasetId]) -> dict[DatasetId, LockedDataset]:
-    """The same of those of these datasets that are free."""
-    names, named = listed("dataset", those)
-    rows = writer.all_locked_if_free(f"{_LOCKED} id IN ({names}) ORDER BY id", **named)
-    return {row[0]: _locked(row) for row in rows}
+    row = writer.locked_if_free(_NAMED, dataset=dataset, owner=None)
+    return None if row is None else locked(row)
 
 
 def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:
@@ -377,16 +374,8 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
     writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
 
 
-def _locking(answer: Answer) -> Callable[[], LockedDataset]:
-    def locked() -> LockedDataset:
-        for row in answer():
-            return _locked(row)
-        raise _not_found()
-
-    return locked
-
-
-def _locked(row: Row) -> LockedDataset:
+def locked(row: Row) -> LockedDataset:
+    """A dataset that was just locked."""
     return LockedDataset(_ref(row), row[6], row[7], row[8])
 
 

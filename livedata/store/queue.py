@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store import site_turns
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert, listed
-from livedata.store.runs import LockedRun, fenced, locking_run
+from livedata.store.runs import LockedRun, fenced, lock_run
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -61,14 +61,6 @@ _QUEUED = f"""
 SELECT {_WAITING} FROM runs r JOIN datasets d ON d.id = r.dataset_id
 WHERE r.id = :run AND r.status = 'queued'
 """  # noqa: S608
-_START = """
-UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1,
-    lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site,
-    started_at = CASE WHEN started_at IS NOT NULL THEN started_at
-        WHEN :now < queued_at THEN queued_at ELSE :now END
-WHERE id = :run
-"""
-"""It starts no earlier than it was queued, whatever the clock does."""
 
 
 class Lease(Struct, frozen=True):
@@ -128,11 +120,12 @@ class WaitingRun(Struct, frozen=True):
     isolated: bool
 
 
-_OPEN = (
-    "id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin, "
-    "cancel_asked_at, queued_at, started_at"
-)
-_OPEN_RUN = f"SELECT {_OPEN} FROM runs"  # noqa: S608  (our names)
+OPEN = """
+r.id, r.status, r.attempt, r.fence, r.alone, r.lease_owner, r.lease_until, r.lease_origin,
+r.cancel_asked_at, r.queued_at, r.started_at
+"""
+"""The columns of a Run `r` of which :func:`opened` makes an OpenRun."""
+_OPEN_RUN = f"SELECT {OPEN} FROM runs r"  # noqa: S608  (our names)
 
 
 def add(
@@ -246,23 +239,18 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
 
 def hold(writer: Writer, run: RunId, fence: int) -> LockedRun:
     """Lock a running Run. Raises LostLease if another attempt has it, or it is gone."""
-    return holding(writer, run, fence)()
+    try:
+        locked = lock_run(writer, run)
+    except NotFound:
+        raise LostLease from None
+    check_held(locked, fence)
+    return locked
 
 
-def holding(writer: Writer, run: RunId, fence: int) -> Callable[[], LockedRun]:
-    """The same together with the next question."""
-    locking = locking_run(writer, run)
-
-    def held() -> LockedRun:
-        try:
-            locked = locking()
-        except NotFound:
-            raise LostLease from None
-        if (locked.status, locked.fence) != ("running", fence):
-            raise LostLease
-        return locked
-
-    return held
+def check_held(run: LockedRun, fence: int) -> None:
+    """Raise LostLease if another attempt has a Run that is locked."""
+    if (run.status, run.fence) != ("running", fence):
+        raise LostLease
 
 
 def call(writer: Writer) -> None:
@@ -307,19 +295,6 @@ def is_busy(reader: Reader, site: str) -> bool:
     return reader.value(has, site=site) is not None
 
 
-def start_each(writer: Writer, those: Sequence[LockedRun], lease: Lease, now: Micros) -> None:
-    """Take queued Runs that this transaction has locked: fence and attempt number grow by one.
-
-    Raises AlreadyThere, at the end at the latest, if the site of one is busy.
-    """
-    # The turn is in a unique index over running Runs: that is how a site is asked by one Run at a
-    # time, over all processes. In one order, so that no two processes wait for each other there.
-    # The fence is no attempt number: a number that is given back comes again.
-    common = {"holder": lease.holder, "until": lease.until, "origin": lease.origin, "now": now}
-    ordered = sorted(those, key=lambda run: run.site)
-    writer.many(_START, [{"run": run.id, **common} for run in ordered])
-
-
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     """The Run of a dataset that is queued or running."""
     # One at most, by the partial unique index over the dataset of open Runs.
@@ -327,35 +302,19 @@ def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
         f"{_OPEN_RUN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
         dataset=dataset,
     )
-    return None if row is None else _open(row)
-
-
-def ask_open_runs(
-    reader: Reader, those: Collection[DatasetId]
-) -> Callable[[], dict[DatasetId, OpenRun]]:
-    """Dataset -> its Run that is queued or running, of those that have one.
-
-    Asked together with the next question.
-    """
-    names, named = listed("dataset", those)
-    answer = reader.ask(
-        f"SELECT dataset_id, {_OPEN} FROM runs "  # noqa: S608  (our names)
-        f"WHERE dataset_id IN ({names}) AND status IN ('queued', 'running')",
-        **named,
-    )
-    return lambda: {dataset: _open(row) for dataset, *row in answer()}
+    return None if row is None else opened(row)
 
 
 def open_by_id(reader: Reader, run: RunId) -> OpenRun | None:
     """A Run if it is queued or running."""
     row = reader.row(f"{_OPEN_RUN} WHERE id = :run AND status IN ('queued', 'running')", run=run)
-    return None if row is None else _open(row)
+    return None if row is None else opened(row)
 
 
-def running(reader: Reader) -> list[OpenRun]:
-    """Every Run that is running."""
-    rows = reader.rows(f"{_OPEN_RUN} WHERE status = 'running'")
-    return [_open(row) for row in rows]
+def ask_running(reader: Reader) -> Callable[[], list[OpenRun]]:
+    """Every Run that is running, asked together with the next question."""
+    answer = reader.ask(f"{_OPEN_RUN} WHERE status = 'running'")
+    return lambda: [opened(row) for row in answer()]
 
 
 def waiting_since(reader: Reader) -> tuple[int, Micros | None]:
@@ -411,7 +370,8 @@ def _waiting(row: Sequence[Any]) -> WaitingRun:
     return WaitingRun(run, dataset, name, bool(alone))
 
 
-def _open(row: Sequence[Any]) -> OpenRun:
+def opened(row: Sequence[Any]) -> OpenRun:
+    """A Run that is open, by its columns."""
     run, status, attempt, fence, alone, holder, until, origin, asked, *times = row
     lease = None if holder is None or until is None else Lease(holder, until, origin)
     return OpenRun(run, status, attempt, fence, bool(alone), lease, asked is not None, *times)

@@ -12,10 +12,13 @@ from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import ChangedMeanwhile
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Kind, Recipe, compile_recipe, run_kind
+from livedata.store import queue, site_turns
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, FACTS, SOURCE, Fields, dump, unpacked
 from livedata.store.database.statements import insert, listed
+from livedata.store.queue import OpenRun
 from livedata.store.rows import LAST_ACCEPTED
+from livedata.store.site_turns import Others
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -35,14 +38,16 @@ _COMPILERS: Mapping[Kind, Callable[..., Recipe | ResearchRecipe]] = {
     "research": _compile_research,
 }
 """What makes a recipe of each kind as Runs follow it."""
-_BASIS = """
-SELECT p.version, p.source, o.balance, EXISTS (
-    SELECT 1 FROM runs WHERE dataset_id = d.id AND status IN ('queued', 'running'))
+_BASES = f"""
+SELECT d.id, p.version, p.source, o.balance, {queue.OPEN}
 FROM datasets d JOIN owners o ON o.name = d.owner
-JOIN recipes p ON p.dataset_id = d.id AND p.version = d.recipe_version WHERE d.id = :dataset
-"""
+JOIN recipes p ON p.dataset_id = d.id AND p.version = d.recipe_version
+LEFT JOIN runs r ON r.dataset_id = d.id AND r.status IN ('queued', 'running')
+WHERE d.id IN ({{names}})
+"""  # noqa: S608  (our own words)
 _PLANS = f"""
-SELECT r.id, p.version, p.source, a.facts FROM runs r
+SELECT r.id, p.version, p.source, a.facts, {site_turns.OTHERS}
+FROM runs r JOIN datasets d ON d.id = r.dataset_id
 JOIN recipes p ON p.dataset_id = r.dataset_id AND p.version = r.recipe_version
 LEFT JOIN runs a ON a.id = ({LAST_ACCEPTED.replace(":dataset", "r.dataset_id")})
 WHERE r.id IN ({{names}})
@@ -62,22 +67,6 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     )
     assert row is not None
     return row[0], SOURCE.load(row[1])
-
-
-def ask_newest(
-    reader: Reader, those: Collection[DatasetId]
-) -> Callable[[], dict[DatasetId, tuple[int, str]]]:
-    """Dataset -> the version and the JSON, as it is kept, of its newest recipe.
-
-    Asked together with the next question.
-    """
-    names, named = listed("dataset", those)
-    answer = reader.ask(
-        "SELECT d.id, r.version, r.source FROM datasets d JOIN recipes r "  # noqa: S608
-        f"ON r.dataset_id = d.id AND r.version = d.recipe_version WHERE d.id IN ({names})",
-        **named,
-    )
-    return lambda: {dataset: (version, text) for dataset, version, text in answer()}
 
 
 def check_newest(reader: Reader, dataset: DatasetId, expected: int | None) -> None:
@@ -106,27 +95,39 @@ def pinned(
 class Basis(Struct, frozen=True):
     """What a new Run of a dataset is made of: the newest recipe, and the credits of its owner.
 
-    It `is_open` if the dataset has one that is queued or running.
+    `open` is the Run that is queued or running already, if there is one.
     """
 
     version: int
     source: str
     balance: int
-    is_open: bool
+    open: OpenRun | None
 
 
-def ask_basis(reader: Reader, dataset: DatasetId) -> Callable[[], Basis]:
-    """What a new Run of a dataset is made of, asked together with the next question."""
-    answer = reader.ask(_BASIS, dataset=dataset)
-    return lambda: Basis(*answer()[0])
+def ask_bases(reader: Reader, those: Collection[DatasetId]) -> Callable[[], dict[DatasetId, Basis]]:
+    """What a new Run of each dataset is made of, asked together with the next question."""
+    names, named = listed("dataset", those)
+    answer = reader.ask(_BASES.format(names=names), **named)
+
+    def bases() -> dict[DatasetId, Basis]:
+        return {
+            dataset: Basis(version, text, balance, queue.opened(run) if run[0] else None)
+            for dataset, version, text, balance, *run in answer()
+        }
+
+    return bases
 
 
 class RunPlan(Struct, frozen=True):
-    """What a Run begins with: the version and source of its recipe, and what was found last."""
+    """What a Run begins with: the version and source of its recipe, and what was found last.
+
+    `others` are who waits beside it.
+    """
 
     _version: int
     _source: str
     _facts: str | None
+    others: Others
 
     def recipe(self, fields: Fields) -> Recipe | ResearchRecipe | None:
         """The recipe; None if it is not a declaration of version 1."""
@@ -141,7 +142,14 @@ def ask_plans(reader: Reader, those: Collection[RunId]) -> Callable[[], dict[Run
     """What each of these Runs begins with, asked together with the next question."""
     names, named = listed("run", those)
     answer = reader.ask(_PLANS.format(names=names), **named)
-    return lambda: {run: RunPlan(*plan) for run, *plan in answer()}
+
+    def plans() -> dict[RunId, RunPlan]:
+        return {
+            run: RunPlan(version, text, facts, Others(*others))
+            for run, version, text, facts, *others in answer()
+        }
+
+    return plans
 
 
 def _compiled(number: int, declared: object, fields: Fields) -> Recipe | ResearchRecipe | None:

@@ -23,7 +23,7 @@ from livedata.model.ids import (
 from livedata.model.run import Run
 from livedata.store.database.backend import SYMPTOMS, OtherVersion, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, STOP, unpacked
-from livedata.store.database.statements import assign, listed
+from livedata.store.database.statements import assign
 from livedata.store.database.table import VERSION
 
 RUN = """
@@ -33,15 +33,17 @@ r.queued_at, r.started_at, r.completed_at
 OF_OWNER = " FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = :owner AND "
 _SELECT = f"SELECT {RUN} {OF_OWNER}"
 _STORE_VERSION = "SELECT version_num FROM alembic_version"
-# EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
-_LOCKED = f"""
-SELECT id, dataset_id, status, recipe_version, site, attempt, fence, only_hosts, turn,
-    cancel_asked_at, ({_STORE_VERSION})
-FROM runs """  # noqa: S608  (our own words)
-_LOCK = f"""{_LOCKED} WHERE id = :run
+LOCKED = f"""
+r.id, r.dataset_id, r.status, r.recipe_version, r.site, r.attempt, r.fence, r.only_hosts, r.turn,
+r.cancel_asked_at, ({_STORE_VERSION})
+"""
+"""The columns of a Run `r` of which :func:`locked` makes a LockedRun."""
+# EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too.
+_LOCK = f"""
+SELECT {LOCKED} FROM runs r WHERE r.id = :run
 AND EXISTS (
-    SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
-"""  # noqa: S608  (the same)
+    SELECT 1 FROM datasets d WHERE d.id = r.dataset_id AND d.owner = coalesce(:owner, d.owner))
+"""  # noqa: S608  (our own words)
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
@@ -86,43 +88,21 @@ class LockedRun(Struct, frozen=True):
 def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> LockedRun:
     """Keep every other writer of this Run out. Raises NotFound if it is gone, or another's.
 
-    Raises OtherVersion if the store was migrated meanwhile: whoever begins or ends a Run asks here.
+    Raises OtherVersion if the store was migrated meanwhile.
     """
-    return locking_run(writer, run, owner)()
-
-
-def locking_run(
-    writer: Writer, run: RunId, owner: OwnerName | None = None
-) -> Callable[[], LockedRun]:
-    """The same together with the next question."""
     # The first of the locks of an act: Run, dataset, owner. Until its end nobody migrates.
-    answer = writer.lock(_LOCK, run=run, owner=owner)
-
-    def locked() -> LockedRun:
-        for row in answer():
-            return _locked(row)
+    row = writer.locked(_LOCK, run=run, owner=owner)
+    if row is None:
         raise not_found()
-
-    return locked
-
-
-def lock_free_queued(writer: Writer, those: Collection[RunId], limit: int) -> list[LockedRun]:
-    """The same of so many of these Runs, those that wait longest, that are queued and free.
-
-    Raises OtherVersion in the same case.
-    """
-    names, named = listed("run", those)
-    # An expression, or SQLite would read the index of all that is queued for it.
-    queued = f"WHERE id IN ({names}) AND coalesce(status, '') = 'queued'"
-    sql = f"{_LOCKED} {queued} ORDER BY queued_at, id LIMIT :limit"
-    return [_locked(row) for row in writer.all_locked_if_free(sql, limit=limit, **named)]
+    return locked(row)
 
 
-def _locked(row: Row) -> LockedRun:
-    *locked, version = row
+def locked(row: Row) -> LockedRun:
+    """A Run that was just locked. Raises OtherVersion as `lock_run` does."""
+    *columns, version = row
     if version != VERSION:
         raise OtherVersion
-    return LockedRun(*locked)
+    return LockedRun(*columns)
 
 
 def lock_runs(writer: Writer, dataset: DatasetId) -> None:
@@ -241,11 +221,12 @@ def recipe_version(reader: Reader, run: RunId) -> int:
 
 def change(writer: Writer, run: RunId, **values: object) -> None:
     """Set columns of a Run; the caller has locked it, or no attempt holds it."""
-    writer.execute(
-        f"UPDATE runs SET {_assign(values)} WHERE id = :run",  # noqa: S608
-        run=run,
-        **values,
-    )
+    writer.execute(changing(values), run=run, **values)
+
+
+def changing(columns: Collection[str]) -> str:
+    """The statement that sets these columns of ``:run``."""
+    return f"UPDATE runs SET {_assign(columns)} WHERE id = :run"  # noqa: S608
 
 
 def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:

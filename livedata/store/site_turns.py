@@ -6,12 +6,12 @@ began while others waited, whichever is later. The first place is next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
-from livedata.model.ids import Micros, OwnerName, RunId
-from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import insert, listed
+from livedata.model.ids import Micros, OwnerName
+from livedata.store.database.backend import Writer
+from livedata.store.database.statements import insert
 
 # Each is found behind the one before, by the index: of an owner with very many Runs one is read.
 _OWNERS = """
@@ -40,15 +40,15 @@ CASE WHEN EXISTS (SELECT 1 FROM site_turns t WHERE t.site = {{site}}) THEN (
 ) END
 """  # noqa: S608  (our own words)
 """The Run that is next at a site, as an expression."""
-_OTHERS = f"""
-SELECT r.site, r.owner, (
+OTHERS = f"""
+r.site, r.owner, (
     {_OWNERS.format(site="r.site")} SELECT max((
         SELECT max(w.queued_at) FROM runs w
         WHERE w.status = 'queued' AND w.site = r.site AND w.owner = waits.owner
     )) FROM waits WHERE waits.owner <> r.owner
 ), (SELECT max(t.began_at) FROM site_turns t WHERE t.site = r.site)
-FROM runs r
 """  # noqa: S608  (our own words)
+"""The Others beside a Run `r`, as expressions."""
 _BEGIN = f"""
 {insert("site_turns", "site", "owner", "began_at")}
 ON CONFLICT (site, owner) DO UPDATE SET began_at = excluded.began_at
@@ -65,14 +65,7 @@ class Others(NamedTuple):
     last: Micros | None
 
 
-def ask_others(reader: Reader, those: Collection[RunId]) -> Callable[[], list[Others]]:
-    """Who waits beside each of these Runs, asked together with the next question."""
-    names, named = listed("run", those)
-    answer = reader.ask(f"{_OTHERS} WHERE r.id IN ({names})", **named)
-    return lambda: [Others(*row) for row in answer()]
-
-
-def begin_each(writer: Writer, others: Sequence[Others], now: Micros) -> None:
+def begin_each(writer: Writer, others: Collection[Others], now: Micros) -> None:
     """Let the owners of Runs that begin at their sites come last there, where others wait."""
     turns = [
         # Behind all who wait, whatever the clock does.

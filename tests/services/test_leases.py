@@ -13,7 +13,7 @@ import pytest
 from livedata.messages.render import sentence
 from livedata.model.errors import NotYet, RunInProgress
 from livedata.model.problem import Problem
-from livedata.services import attempts, interruptions, leases, processes, runs
+from livedata.services import attempts, interruptions, leases, processes, runs, scheduler
 from livedata.services.attempts import Attempt
 from livedata.store.database.store import Store
 from tests.made import make_dataset
@@ -53,6 +53,27 @@ def lapse(store: Store, *those: Attempt, holder: str | None = None) -> None:
                 writer.execute(
                     "UPDATE runs SET lease_owner = :by WHERE id = :id", id=attempt.run, by=holder
                 )
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_a_tick_takes_back_lost_runs_before_it_takes_the_fires(store: Store, is_due: bool) -> None:
+    lost = begun(store, "lost")
+    due = begun(store, "due").dataset if is_due else make_dataset(store, name="later")
+    lapse(store, lost)
+    with store.writing() as writer:
+        writer.execute(
+            "UPDATE datasets SET status = 'active', schedule = '0 6 * * *', next_run_at = :at "
+            "WHERE id IN (:due, :lost)",
+            at=1 if is_due else 2**62,
+            due=due,
+            lost=lost.dataset,
+        )
+    fires = {fire.dataset: fire.waited for fire in scheduler.tick(store, "UTC")}
+    # The lost one is queued again, and its fire finds it waiting; the other is in progress.
+    assert fires == ({"lost": True, "due": False} if is_due else {})
+    with store.reading() as reader:
+        status = reader.value("SELECT status FROM runs WHERE id = :run", run=lost.run)
+    assert status == "queued"
 
 
 def test_of_each_free_site_the_longest_waiting_run_may_start(store: Store) -> None:

@@ -21,7 +21,7 @@ from livedata.services import attempts, fires
 from livedata.services.accounts import grant
 from livedata.services.audit import vitals
 from livedata.services.pages.history import of_charges
-from livedata.store import accounts, queue, site_turns
+from livedata.store import accounts, queue, recipes
 from livedata.store.database.store import Store
 from tests.services.test_turns_of_owners import enqueue
 
@@ -135,7 +135,7 @@ def test_whose_turn_a_site_is_takes_no_more_steps_where_more_runs_wait(
                 assert reader.value("SELECT count(*) FROM site_turns") == 1
                 questions: list[Callable[[], object]] = [
                     lambda: queue.next_beside(reader, attempt.run),
-                    lambda: site_turns.ask_others(reader, asked[1:2])(),
+                    lambda: recipes.ask_plans(reader, asked[1:2])(),
                     lambda: accounts.count_open_runs(reader, ["carol"]),
                 ]
                 return [counted.of(ask) for ask in questions]

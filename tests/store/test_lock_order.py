@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from threading import Thread
 
 import pytest
 from typing_extensions import override
@@ -26,14 +27,18 @@ from livedata.store.database.store import Store
 from tests import made
 from tests.made import BROKEN
 from tests.notices.conftest import add_notice
+from tests.patience import until
 from tests.services.table import A, B, Table, pages_of
 
 
-def lock_of(sql: str) -> str:
-    """The lock that a question takes."""
-    table = re.search(r"FROM (runs|datasets|owners)\b", sql)
-    assert table is not None
-    return f"lock {table[1]}"
+def locks_of(sql: str) -> list[str]:
+    """The locks that a question takes, in their order."""
+    outside = ""
+    while outside != sql:  # what stands within brackets is only read
+        outside, sql = sql, re.sub(r"\([^()]*\)", "", sql)
+    tables = re.findall(r"(?:FROM|JOIN) (runs|datasets|owners)\b", outside)
+    assert tables
+    return [f"lock {table}" for table in tables]
 
 
 class Recording:
@@ -45,26 +50,30 @@ class Recording:
         self._said = said
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
-        self._said.append(lock_of(sql))
+        self._said += locks_of(sql)
         return self._writer.locked(sql, **values)
 
     def lock(self, sql: str, /, **values: object) -> Answer:
-        self._said.append(lock_of(sql))
+        self._said += locks_of(sql)
         return self._writer.lock(sql, **values)
 
     def lock_briefly(self, sql: str, /, **values: object) -> Answer:
         if "RETURNING" in sql:
             return self._note(sql).lock_briefly(sql, **values)
-        self._said.append(lock_of(sql))
+        self._said += locks_of(sql)
         return self._writer.lock_briefly(sql, **values)
 
     def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
-        self._said.append(lock_of(sql))
+        self._said += locks_of(sql)
         return self._writer.locked_if_free(sql, **values)
 
     def all_locked_if_free(self, sql: str, /, **values: object) -> list[Row]:
-        self._said.append(lock_of(sql))
+        self._said += locks_of(sql)
         return self._writer.all_locked_if_free(sql, **values)
+
+    @property
+    def joins(self) -> bool:
+        return self._writer.joins
 
     def now(self) -> ids.Micros:
         return self._writer.now()
@@ -256,13 +265,34 @@ def test_an_act_locks_first_and_in_order(table: Table, act: Callable[[Table], No
     # Meeting an owner writes at most, so that there is somebody to lock.
     started = said[1:] if said[0] == "INSERT owners" else said
     if act is tick:
-        # Of a batch only the owners whose fires are skipped are locked, and nothing of theirs is
-        # read before.
+        # Which Runs were lost is read before: a batch is left if any was. Of a batch only the
+        # owners whose fires are skipped are locked, and nothing of theirs is read before.
         first = started.index(locks[-1])
-        started = [started[0], *started[first:]]
+        started = [started[1], *started[first:]]
     assert started[: len(locks)] == locks
     assert not [word for word in started[len(locks) :] if word.startswith("lock")]
     assert len(started) > len(locks)
+
+
+@pytest.mark.postgres
+def test_a_server_locks_a_run_before_its_dataset(store: Store) -> None:
+    dataset = made.make_dataset(store)
+    run = ids.RunId(ids.raw_id(runs.enqueue(store, "local", dataset)[0]))
+    one, other = "SELECT id FROM datasets WHERE id = :id", "SELECT id FROM runs WHERE id = :id"
+    with closing(Store(store.url)) as editing, closing(Store(store.url)) as looking:
+        with editing.writing() as editor:
+            editor.locked(one, id=dataset)
+            beginning = Thread(target=attempts.begin, args=(store, run))
+            beginning.start()
+            # It waits for the dataset, and has the Run.
+            until(lambda: free(looking, other, run) is None, 20)
+        beginning.join()
+
+
+def free(store: Store, sql: str, run: ids.RunId) -> Row | None:
+    """What is locked by nobody."""
+    with store.writing() as writer:
+        return writer.locked_if_free(sql, id=run)
 
 
 def fail(table: Table) -> None:

@@ -26,9 +26,9 @@ from tests.services.table import Item
 
 NATURAL = StopReason("natural_end")
 BROKEN = StopReason("page_failed", made.BROKEN)
-MOST_TO_QUEUE = 13, 5
+MOST_TO_QUEUE = 9, 4
 """(statements, waits) of what queues a Run."""
-MOST_TO_EXECUTE = 36, 10
+MOST_TO_EXECUTE = 31, 9
 """The same of what a worker does of it: it is claimed, begun, renewed once, and concluded."""
 
 

@@ -24,7 +24,6 @@ from livedata.rules.changes.research_checks import judge_research
 from livedata.services import attempts
 from livedata.services.attempts import Attempt, ClosedRun
 from livedata.services.commit import AcceptancePolicy, JudgedHarvest
-from livedata.store import attempts as attempt_store
 from livedata.store import rows
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump_compressed
@@ -60,7 +59,7 @@ def finish_research(
         if "day" in outcome.inputs:
             usage.note_stop(writer, attempt.owner, outcome.inputs["day"])
         # The steps of research are kept as they end, and not with the attempt.
-        attempt_store.end(writer, attempt.id, closed.at, dump_compressed([]))
+        closed.end(writer, attempt, dump_compressed([]))
         return closed
 
     return attempts.end_and_settle(store, attempt.run, end)

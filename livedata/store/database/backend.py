@@ -122,6 +122,10 @@ class Writer(Reader, Protocol):
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         """Write once for each of `rows`, as `execute` does."""
 
+    @property
+    def joins(self) -> bool:
+        """Whether one statement may write several tables: ``WITH also AS (UPDATE ...) ...``."""
+
     def call(self) -> None:
         """Call crawl workers once all of this is written: a Run was queued.
 

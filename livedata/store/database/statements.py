@@ -5,7 +5,7 @@ Values never stand in the text, and every name is one that is written in our cod
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -52,6 +52,17 @@ def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object
     # so callers that have no values do not ask.
     named = {f"{prefix}{place}": value for place, value in enumerate(values)}
     return ", ".join(f":{name}" for name in named), named
+
+
+def write_both(
+    writer: Writer, first: str, second: str, rows: Collection[Mapping[str, object]]
+) -> None:
+    """Write two things for each of `rows`, in one statement if the database can.
+
+    Both are of what this transaction has locked, and neither sees what the other writes.
+    """
+    for sql in [f"WITH first AS ({first}) {second}"] if writer.joins else [first, second]:
+        writer.many(sql, rows)
 
 
 class Expiring(Struct, frozen=True):

@@ -244,8 +244,7 @@ class ServerLine:
             self._pipeline = self._opened.enter_context(self.driver.pipeline())
         begun = time.monotonic()
         asked = [each.answer for each in said if each.answer is not None]
-        while len(self._cursors) <= len(asked):
-            self._cursors.append(self.driver.cursor())
+        self._cursors += [self.driver.cursor() for _ in range(len(self._cursors), len(asked) + 1)]
         places = count(1)
         for each in said:
             cursor = self._cursors[0 if each.answer is None else next(places)]
@@ -278,6 +277,7 @@ class PostgresTransaction:
     """
 
     __slots__ = ("_answers", "_calls", "_clock", "_freed", "_line", "limits")
+    joins = True
     limits: Limits
 
     def __init__(self, line: ServerLine, clock: _Answer | None = None) -> None:

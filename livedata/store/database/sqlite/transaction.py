@@ -39,7 +39,7 @@ class SqliteTransaction:
     """A transaction on one connection: a Reader, and a Writer if the connection may write."""
 
     __slots__ = ("_driver", "limits")
-
+    joins = False
     limits: Limits
 
     def __init__(self, driver: sqlite3.Connection) -> None:
