@@ -38,6 +38,8 @@ HOUR: Final = 3600.0
 CHECKED: Final = (1, 2, 4)
 WITHIN: Final = 0.20
 BATCH: Final = scheduler.BATCH
+SWITCH: Final = sys.getswitchinterval()
+"""For so long a thread keeps the interpreter while another one waits."""
 CONNECTIONS: Final = 2
 """So many a crawl worker holds: one for its transactions, one for calls."""
 
@@ -60,6 +62,8 @@ class Costs:
     """CPU of the server for a claim, however many Runs it takes."""
     fire: float = 0.0003
     """Of a scheduler and the server together, for a Run that it queues."""
+    crowding: float = 0.2
+    """The part by which CPU in workers grows where there are twice as many of them as cores."""
     flush: float = 0.001
     """Until what a transaction has written is on the disk."""
     trip: float = 0.0003
@@ -102,6 +106,11 @@ class Plan:
     one_machine: bool = False
     """Workers, the server and the sites share the cores of one machine, and all is queued."""
     costs: Costs = field(default_factory=Costs)
+
+    @property
+    def crowded(self) -> float:
+        """How many times the CPU of a worker with a core for itself one takes here."""
+        return 1 + self.costs.crowding * max(0.0, self.workers / self.cores - 1)
 
 
 class Places:
@@ -177,8 +186,10 @@ class Worker:
 
     cores: Places
     room: int
-    computing: Places = field(default_factory=lambda: Places(1))
+    reading: Places = field(default_factory=lambda: Places(1))
     storing: Places = field(default_factory=lambda: Places(1))
+    computing: Places = field(default_factory=lambda: Places(1))
+    """The interpreter, for which both threads wait."""
     is_claiming: bool = False
 
 
@@ -285,9 +296,10 @@ class Simulation:
                 begun.append(run)
             worker.room -= len(begun)
             # A third of what the transactions of a Run take is at its begin.
-            yield from self._compute(worker, self.costs.storing * len(begun) / 3)
-            yield from self._serve(self.costs.claim + self.costs.serving * len(begun) / 3)
-            yield self.costs.trip * 4 + self.costs.flush
+            share, costs = len(begun) / 3, self.costs
+            served = costs.claim + costs.serving * share
+            yield from self._ask(worker, costs.waits // 3, costs.storing * share, served)
+            yield costs.flush
             self.clock.leave(worker.storing)
             for run in begun:
                 run.begun = self.clock.now
@@ -299,26 +311,33 @@ class Simulation:
     def _execute(self, worker: Worker, run: SimulatedRun) -> Process:
         plan, costs = self.plan, self.costs
         if plan.one_machine:
-            yield from self._compute(worker, costs.reading / 2)
+            yield from self._read(worker, costs.reading / 2)
             yield self.server
             yield costs.site
             self.clock.leave(self.server)
-            yield from self._compute(worker, costs.reading / 2)
+            yield from self._read(worker, costs.reading / 2)
         else:
             yield plan.answer + (plan.pages - 1) * max(plan.pause, plan.answer)
-            yield from self._compute(worker, costs.reading + costs.page * (plan.pages - 1))
+            yield from self._read(worker, costs.reading + costs.page * (plan.pages - 1))
         yield from self._end(worker, run)
+
+    def _read(self, worker: Worker, seconds: float) -> Process:
+        yield worker.reading
+        while seconds > 0:
+            yield from self._compute(worker, min(seconds, SWITCH))
+            seconds -= SWITCH
+        self.clock.leave(worker.reading)
 
     def _end(self, worker: Worker, run: SimulatedRun) -> Process:
         """Write what a Run found, then charge its owner, and call for who waits for the site."""
         costs = self.costs
         yield worker.storing
-        yield from self._compute(worker, costs.storing * 2 / 3)
-        yield from self._serve(costs.serving * 2 / 3 - costs.charged)
-        yield costs.trip * (costs.waits - 4 - costs.held)
+        before = costs.waits - costs.waits // 3 - costs.held
+        served = costs.serving * 2 / 3 - costs.charged
+        yield from self._ask(worker, before, costs.storing * 2 / 3, served)
         yield run.owner
-        yield from self._serve(costs.charged)
-        yield costs.trip * costs.held + costs.flush
+        yield from self._ask(worker, costs.held, 0.0, costs.charged)
+        yield costs.flush
         self.clock.leave(run.owner)
         self.clock.leave(worker.storing)
         run.ended = self.clock.now
@@ -331,7 +350,16 @@ class Simulation:
         elif self.ready and self.idle:
             self._call(self.idle.pop())
 
+    def _ask(self, worker: Worker, times: int, computed: float, served: float) -> Process:
+        """Ask the server so many times; after each answer the thread waits for the interpreter."""
+        for _ in range(times):
+            if computed:
+                yield from self._compute(worker, computed / times)
+            yield from self._serve(served / times)
+            yield self.costs.trip
+
     def _compute(self, worker: Worker, seconds: float) -> Process:
+        seconds *= self.plan.crowded
         yield worker.computing
         yield worker.cores
         yield seconds

@@ -64,7 +64,7 @@ def test_work_is_conserved(plan: Plan) -> None:
     result, costs = simulated(plan), plan.costs
     further = 0 if plan.one_machine else (plan.pages - 1) * costs.page
 
-    each = costs.reading + costs.storing + further
+    each = (costs.reading + costs.storing + further) * plan.crowded
     assert result.worker_cpu == pytest.approx(len(result.runs) * each)
     assert result.server_cpu >= len(result.runs) * costs.serving * 0.999
     # Nobody computes for longer than there are cores.
@@ -74,7 +74,7 @@ def test_work_is_conserved(plan: Plan) -> None:
 
 @pytest.mark.parametrize("pages", [1, 5])
 def test_more_workers_have_never_fewer_runs(pages: int) -> None:
-    plan = replace(SMALL, spread=0.0, on_sites=400, machines=1, cores=8, pages=pages)
+    plan = replace(SMALL, spread=0.0, on_sites=400, machines=1, cores=16, pages=pages)
     rates = [simulated(replace(plan, workers=count)).rate for count in (1, 2, 4, 8, 16)]
 
     # Whose batch comes first may cost the last Run a moment.
@@ -111,4 +111,5 @@ def test_a_second_worker_on_two_cores_brings_what_the_cores_allow() -> None:
     whole = costs.reading + costs.storing + costs.serving + costs.site
     assert one < 1 / (costs.reading + costs.storing)
     assert one < two < 2 / whole
-    assert two * 0.95 < four < 2 / whole
+    # More workers than cores are in each other's way.
+    assert two * 0.8 < four < two
