@@ -392,6 +392,7 @@ def here(count: int, runs: int, cores: int, costs: Costs) -> float:
 def check(made: Made, hosts: Sequence[str], runs: int) -> bool:
     """Compare with what workers do here; whether any is farther off than it may be."""
     far = False
+    print(f"others take {_taken():.1f} of {_cores()} cores: what is left is all that workers have")
     found = {count: workers.throughput(made, hosts, runs, count) for count in CHECKED}
     own = Costs().reading + Costs().storing
     costs = Costs().slower(found[1][1] / 1000 / own)
@@ -404,6 +405,19 @@ def check(made: Made, hosts: Sequence[str], runs: int) -> bool:
             f"{count} workers: {measured:.0f} Runs a second, {simulated:.0f} simulated ({off:+.0%})"
         )
     return far
+
+
+def _taken() -> float:
+    """The cores that other programs take, while this one waits."""
+    before = _busy()
+    time.sleep(2)
+    return (_busy() - before) / 2
+
+
+def _busy() -> float:
+    """The CPU seconds of all programs until now."""
+    user, nice, system = Path("/proc/stat").read_text().split()[1:4]
+    return (int(user) + int(nice) + int(system)) / workers.TICKS
 
 
 def _cores() -> int:
@@ -448,13 +462,12 @@ def _parts(pids: Sequence[int]) -> dict[str, float]:
         with suppress(OSError):
             if (each / "comm").read_text() == "postgres\n":
                 server += _cpu(each / "stat")
-    busy = sum(map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:4]))
     return {
         "reading": main,
         "storing": whole - main,
         "serving": server,
         "site": workers.cpu(os.getpid()),
-        "everybody": busy / workers.TICKS,
+        "everybody": _busy(),
     }
 
 
