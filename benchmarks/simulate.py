@@ -46,7 +46,7 @@ CONNECTIONS: Final = 2
 
 @dataclass(frozen=True)
 class Costs:
-    """What each part of a Run takes, in seconds; how each was measured is in docs/scale.md."""
+    """What each part of a Run takes, in seconds; docs/scale.md says how each was found."""
 
     reading: float = 0.0064
     """CPU in the main thread of a worker, for a Run of one page with 5 rows."""
@@ -425,7 +425,7 @@ def _cores() -> int:
 
 
 def measure(made: Made, hosts: Sequence[str], runs: int) -> None:
-    """Print the CPU that each part of a Run takes, with so many workers, and of a fire."""
+    """Print the CPU that each part of a Run takes, with one, two and four workers."""
     for count in CHECKED:
         with made.store() as store, ExitStack() as stack:
             pids = workers.ready(store, hosts, made.home, stack, count)
