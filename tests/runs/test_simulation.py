@@ -111,5 +111,6 @@ def test_a_second_worker_on_two_cores_brings_what_the_cores_allow() -> None:
     whole = costs.reading + costs.storing + costs.serving + costs.site
     assert one < 1 / (costs.reading + costs.storing)
     assert one < two < 2 / whole
-    # More workers than cores are in each other's way.
+    # More workers than cores are in each other's way, and no others are.
+    assert [replace(SMALL, cores=2, workers=n).crowded for n in (1, 2, 4)] == [1, 1, 1.2]
     assert two * 0.8 < four < two
