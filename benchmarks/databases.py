@@ -35,8 +35,12 @@ class Made:
     def renewed(self) -> str:
         """The address of a new copy of the store, which commands in the home use too."""
         url = self.copied()
-        (self.home / "config.toml").write_text(f'database_url = "{url}"\n')
+        self.name_store(url)
         return url
+
+    def name_store(self, url: str) -> None:
+        """Let commands in the home use the store at an address."""
+        (self.home / "config.toml").write_text(f'database_url = "{url}"\n')
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Goals 31 to 37: crawl workers and small Runs, on SQLite and on PostgreSQL.
 
-python -m benchmarks.workers [--runs 1000] [--idle 60] [--asked 40]
+python -m benchmarks.workers [--runs 1000] [--idle 60] [--asked 40] [--away 3]
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from livedata.store import queue
 from livedata.store.database.statements import insert
 from livedata.store.database.store import Store
 from livedata.store.tables import metadata
+from tests.relay import Relay
 
 SITES = 100
 QUEUED = 5_000
@@ -106,9 +107,17 @@ def ready(
     return [worker.pid for worker in workers]
 
 
-def throughput(made: Made, hosts: Sequence[str], count: int, workers: int) -> tuple[float, float]:
-    """The milliseconds of wall time and of CPU in workers that a small Run takes."""
+def throughput(
+    made: Made, hosts: Sequence[str], count: int, workers: int, away: float = 0
+) -> tuple[float, float]:
+    """The milliseconds of wall time and of CPU in workers that a small Run takes.
+
+    The server is so many milliseconds `away` from the workers, there and back.
+    """
     with made.store() as store, ExitStack() as stack:
+        if away:
+            relay = stack.enter_context(Relay(store.url, away / 1000))
+            made.name_store(relay.url)
         pids = ready(store, hosts, made.home, stack, workers)
         before = sum(map(cpu, pids))
         wanted = all_datasets(store)[4 * workers :][:count]
@@ -208,6 +217,10 @@ def measure(made: Made, hosts: Sequence[str], report: Report, options: argparse.
     report.figure(f"33{mark}", figures[1][1], f"{made.name}, in the crawl worker")
     report.figure(f"34{mark}", begun(made, hosts, options.asked), f"{made.name}, median")
     report.figure(f"35{mark}", waiting(made), f"{made.name}, all of one site")
+    if options.away and made.name == POSTGRES:
+        far = {n: throughput(made, hosts, options.runs, n, options.away) for n in (1, 2, 4)}
+        rates = ", ".join(f"{n}: {1000 / wall:.0f}" for n, (wall, _) in far.items())
+        print(f"     the server {options.away:g} ms away, Runs a second by crawl workers: {rates}")
     worker, supervisor = idle(made, hosts, options.idle)
     report.figure(f"36{mark}", worker, made.name)
     report.figure(f"37{mark}", supervisor, f"{made.name}, {options.runs + 16} schedules")
@@ -219,6 +232,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000, help="how many small Runs (1000)")
     parser.add_argument("--idle", type=float, default=60, help="seconds of idleness (60)")
     parser.add_argument("--asked", type=int, default=40, help="how many Runs are asked for (40)")
+    parser.add_argument(
+        "--away", type=float, default=0, help="also with PostgreSQL so many milliseconds away (0)"
+    )
     options = parser.parse_args()
     report = Report()
     with sites(SITES) as hosts, databases(partial(fill, hosts, options.runs + 16)) as all_made:
