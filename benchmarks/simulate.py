@@ -68,7 +68,7 @@ class Costs:
     """Until what a transaction has written is on the disk."""
     trip: float = 0.0003
     """Of the network to the server, there and back."""
-    waits: int = 12
+    waits: int = 11
     """So often a Run waits for an answer of the server."""
     charged: float = 0.0005
     """CPU of the server while it holds the owner."""
