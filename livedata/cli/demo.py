@@ -31,7 +31,7 @@ def demo(keep: bool) -> None:
     Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
     table and its history become, with the commands that you would type. Nothing is left behind.
     """
-    with _folder(keep) as folder, served() as host:
+    with _folder(keep) as folder, serving(Shop) as host:
         shell = _Shell(folder, host)
         (folder / "source.toml").write_text(SOURCE.format(url=f"http://{host}"), encoding="utf-8")
         print_text("A small shop is served on loopback, and source.toml says how to read it.")
@@ -185,10 +185,10 @@ class Shop(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """Serve the shop, and give its host."""
-    # Port 0 is any free one, so the demo works next to every other server.
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve on this machine, and give the host."""
+    # Port 0 is any free one, so it works next to every other server.
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"127.0.0.1:{server.server_port}"

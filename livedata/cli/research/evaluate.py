@@ -11,10 +11,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from statistics import fmean
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
@@ -25,6 +24,7 @@ from msgspec.structs import asdict
 from typing_extensions import override
 
 from livedata.cli.context import CommandContext, common_options
+from livedata.cli.demo import serving
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import read_declaration
@@ -255,14 +255,8 @@ def served(pages: Mapping[str, Path]) -> Iterator[str]:
     class Handler(_Handler):
         pages = by_path
 
-    # Port 0 is any free one.
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as host:
+        yield host
 
 
 def rank(pages: Sequence[_Page], query: str) -> list[_Page]:
