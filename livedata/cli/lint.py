@@ -117,7 +117,7 @@ def _known(name: str) -> str:
         return name
     if name in ERRORS:
         raise click.BadParameter(f"{name!r} is an error, which cannot be left out: mend it")
-    raise click.BadParameter(f"there is no rule {name!r}; there is {joined(LINT_RULES)}")
+    raise click.BadParameter(f"there is no rule {name!r}; there is {joined(list(LINT_RULES))}")
 
 
 def _files(path: Path) -> Iterator[tuple[Path, Path | None]]:
@@ -243,7 +243,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
             "helpUri": f"{_DOCS}#{name}",
             "defaultConfiguration": {"level": "error" if name in ERRORS else "warning"},
         }
-        for name, summary in (ERRORS | warnings).items()
+        for name, summary in {**ERRORS, **warnings}.items()
     ]
     places = [rule["id"] for rule in rules]
     driver = {
