@@ -99,10 +99,11 @@ def lint(ctx: CommandContext, paths: tuple[Path, ...], ignored: tuple[str, ...],
     """
     if ctx.json and form != "text":
         raise click.UsageError("Give --json or --format, not both.")
-    files = dict.fromkeys(found for path in paths for found in _files(path))
+    # What is named twice, or lies in a folder that is named too, is read once.
+    files = {found[0].absolute(): found for path in paths for found in _files(path)}
     findings = [
         finding
-        for finding in _judged(list(files), ctx.settings.targets)
+        for finding in _judged(list(files.values()), ctx.settings.targets)
         if finding.rule not in ignored
     ]
     _PRINTERS["json" if ctx.json else form](findings)
@@ -218,11 +219,17 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
+def as_annotation(finding: Finding) -> str:
+    """The workflow command by which GitHub shows a finding at its line."""
+    title = f"livedata {finding.rule}"
+    place = {"file": finding.file, "line": str(finding.line), "title": title}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
+    return f"::{finding.level} {properties}::{_data(finding.message)}"
+
+
 def _print_github(findings: Iterable[Finding]) -> None:
     for each in findings:
-        place = {"file": each.file, "line": str(each.line), "title": f"livedata {each.rule}"}
-        properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
-        print_text(f"::{each.level} {properties}::{_data(each.message)}")
+        print_text(as_annotation(each))
 
 
 def _data(text: str) -> str:
