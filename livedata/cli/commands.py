@@ -200,6 +200,10 @@ COMMANDS: Table = {
         "spiders.cli.preview:preview",
     ),
     "dataset": ("Create, list, change and export datasets.", _DATASET),
+    "apply": (
+        "Make the datasets agree with the sources below DIR.",
+        "spiders.cli.apply:apply",
+    ),
     "research": ("Make a table from a question, with a model.", _RESEARCH),
     "run": ("Run datasets now.", "spiders.cli.run:run"),
     "execute": (
