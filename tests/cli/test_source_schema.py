@@ -300,7 +300,7 @@ def test_init_writes_the_schema_beside_the_file_that_names_it(
     file.parent.mkdir()
     said = livedata("init", "--template", "-o", str(file)).stderr
     schema = file.parent / SCHEMA_FILE
-    assert f"Wrote {schema}: editors complete and check sources by it." in said
+    assert said.endswith(f"complete and check it by {schema}, which is new beside it.\n")
     assert file.read_text().startswith(SCHEMA_LINE)
     assert schema.read_text() == livedata.out("schema", "source")
     assert str(tmp_path) not in schema.read_text()
