@@ -221,8 +221,8 @@ def apply(
         prints(Report(ctx.owner, folder, told, plan=False))
         if any(each.kind == "share" and not (each.base or settings.public_url) for each in made):
             print_message(
-                "Only this machine reaches that address, while `livedata serve` answers there. base "
-                "in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
+                "Only this machine reaches that address, while `livedata serve` answers there. "
+                "base in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
             )
         created = [step.name for step in steps if step.action == "create"]
         if created:
