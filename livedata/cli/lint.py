@@ -34,7 +34,7 @@ SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _PAGE: Final = "blob/main/docs/how-to/lint.md"
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """What is wrong, or may be, at a line of a file."""
 
     file: str
@@ -116,7 +116,7 @@ def _files(path: Path) -> Sequence[Path]:
     return sources_below(path) if path.is_dir() else (path,)
 
 
-def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
+def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[LintFinding]:
     """What is to be said of all files, in their order and by line."""
     refused, unready, sources = Problems(), Problems(), list[FolderSource]()
     for path in files:
@@ -143,17 +143,17 @@ def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
     return sorted(findings, key=lambda each: (order[each.file], each.line))
 
 
-def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> Finding:
+def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> LintFinding:
     """A finding of a sentence that begins with its place: ``file:line:``, or ``file:`` alone."""
     file = max((file for file in files if detail.message.startswith(f"{file}:")), key=len)
     rest = detail.message.removeprefix(f"{file}:")
     place = re.match(r"(\d+): ", rest)
     sentence = rest[place.end() :] if place else rest.lstrip()
     said = [f"{sentence.removesuffix('.')}.", *hints(detail.remedies, Subject())]
-    return Finding(file, int(place[1]) if place else 1, rule, level, " ".join(said))
+    return LintFinding(file, int(place[1]) if place else 1, rule, level, " ".join(said))
 
 
-def _summary(findings: Sequence[Finding], files: int) -> str:
+def _summary(findings: Sequence[LintFinding], files: int) -> str:
     read = plural(files, "file")
     if not findings:
         return f"Nothing to complain of in {read}."
@@ -164,7 +164,7 @@ def _summary(findings: Sequence[Finding], files: int) -> str:
     return f"Found {said} in {len({finding.file for finding in findings})} of {read}."
 
 
-def _print_text(findings: Iterable[Finding]) -> None:
+def _print_text(findings: Iterable[LintFinding]) -> None:
     for each in findings:
         level = "error: " if each.level == "error" else ""
         print_text(_one_line(f"{each.file}:{each.line}: {each.rule}: {level}{each.message}"))
@@ -174,7 +174,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def as_annotation(finding: Finding) -> str:
+def as_annotation(finding: LintFinding) -> str:
     """The workflow command by which GitHub shows a finding at its line."""
     title = f"livedata {finding.rule}"
     place = {"file": finding.file, "line": str(finding.line), "title": title}
@@ -182,7 +182,7 @@ def as_annotation(finding: Finding) -> str:
     return f"::{finding.level} {properties}::{_data(finding.message)}"
 
 
-def _print_github(findings: Iterable[Finding]) -> None:
+def _print_github(findings: Iterable[LintFinding]) -> None:
     for each in findings:
         print_text(as_annotation(each))
 
@@ -196,7 +196,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _print_sarif(findings: Sequence[Finding]) -> None:
+def _print_sarif(findings: Sequence[LintFinding]) -> None:
     warnings = {name: rule.summary for name, rule in LINT_RULES.items()}
     rules = [
         {
@@ -219,7 +219,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
     print_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _result(finding: Finding, rule: int) -> dict[str, Any]:
+def _result(finding: LintFinding, rule: int) -> dict[str, Any]:
     place = {
         "artifactLocation": {"uri": _uri(Path(finding.file))},
         "region": {"startLine": finding.line},
@@ -241,7 +241,7 @@ def _uri(path: Path) -> str:
     return whole.as_uri()
 
 
-_PRINTERS: Final[Mapping[str, Callable[[Sequence[Finding]], None]]] = {
+_PRINTERS: Final[Mapping[str, Callable[[Sequence[LintFinding]], None]]] = {
     "text": _print_text,
     "sarif": _print_sarif,
     "github": _print_github,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livedata.cli.lint import ERRORS, Finding, as_annotation
+from livedata.cli.lint import ERRORS, LintFinding, as_annotation
 from livedata.extraction.lists.signatures import looks_generated
 from livedata.rules.declaration.lint_rules import LINT_RULES
 from tests.cli.shell import Shell, lines
@@ -412,7 +412,7 @@ def test_a_runner_reads_back_what_an_annotation_says(file: str, message: str) ->
 
 
 def annotation(file: str, message: str) -> str:
-    return as_annotation(Finding(file, 1, "invalid", "error", message)) + "\n"
+    return as_annotation(LintFinding(file, 1, "invalid", "error", message)) + "\n"
 
 
 def test_a_hostile_file_name_or_text_steers_no_terminal(livedata: Shell, here: Path) -> None:
