@@ -42,7 +42,7 @@ CREATE TABLE ledger (
 	CONSTRAINT uq_ledger_run_id UNIQUE (run_id)
 );
 
-CREATE INDEX ix_ledger_granted ON ledger (owner, created_at) WHERE kind = 'grant';
+CREATE INDEX ix_ledger_granted ON ledger (kind, owner, created_at) WHERE kind = 'grant';
 
 CREATE INDEX ix_ledger_owner_created_at ON ledger (owner, created_at);
 
