@@ -139,7 +139,7 @@ def left_out(reader: Reader, owner: OwnerName, limit: int) -> tuple[list[str], b
     """The names of `limit` drafts with a schedule at most, and whether an owner has more."""
     # Not counted: an owner may have very many.
     rows = reader.rows(
-        f"SELECT name FROM datasets WHERE owner = :owner AND {_UNFIRED} "
+        f"SELECT name FROM datasets WHERE owner = :owner AND {_UNFIRED} "  # noqa: S608  (our own words)
         "AND schedule IS NOT NULL ORDER BY schedule LIMIT :limit",
         owner=owner,
         limit=limit + 1,
