@@ -18,9 +18,10 @@ from livedata.cli.source.source_file import (
     read_declaration,
     read_source,
     refuse_not_ready,
+    tell_unapplied,
 )
 from livedata.cli.warnings import warn_if_low
-from livedata.formats.source_toml import declared_plan, write_declaration
+from livedata.formats.source_toml import SCHEMA_LINE, declared_plan, write_declaration
 from livedata.hints import Subject
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
@@ -63,6 +64,7 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
                 "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
             )
             print_text(Subject(ctx.owner).command("run", dataset["name"]))
+        tell_unapplied(ctx.owner, declaration, source)
         # The dataset is there in any case; credits matter for its first Run.
         warn_if_low(store, ctx.owner, DatasetId(raw_id(dataset["id"])))
 
@@ -78,7 +80,7 @@ def print_source(ctx: CommandContext, name: str) -> None:
     if ctx.json:
         print_json(_AS_JSON[run_kind(declaration["source"])](name, declaration))
     else:
-        print_text(write_declaration(name, declaration))
+        print_text(_HEADS[run_kind(declaration["source"])] + write_declaration(name, declaration))
 
 
 def _plan(name: str, declaration: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +93,8 @@ _AS_JSON: Final[Mapping[Kind, Callable[[str, dict[str, Any]], dict[str, Any]]]] 
     "research": _plan,
 }
 """What each kind of declaration is as JSON."""
+_HEADS: Final[Mapping[Kind, str]] = {"selectors": SCHEMA_LINE, "research": ""}
+"""What stands on top of each kind of declaration in a file."""
 
 
 _Revised = tuple[Dataset, int | None, Sequence[str]]
@@ -139,6 +143,7 @@ def _revise_source(
     targets = ctx.settings.targets
     with _located(path):
         revised = datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
+    tell_unapplied(ctx.owner, declaration, path)
     return revised.dataset, revised.version, revised.revision.sentences
 
 
