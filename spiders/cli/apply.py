@@ -47,7 +47,7 @@ _DONE: Final = {
     "revise": "revised",
     "update": "updated",
     "pause": "paused",
-    "leave": "left as they are",
+    "leave": "unchanged",
 }
 _SAVED: Final = "A Run of the saved pages"
 
@@ -219,6 +219,11 @@ def apply(
             Told(step, (*_changes(ctx, step), *_shown_once(step, made, base))) for step in steps
         ]
         prints(Report(ctx.owner, folder, told, plan=False))
+        if any(each.kind == "share" and not (each.base or settings.public_url) for each in made):
+            print_message(
+                "Only this machine reaches that address, while `livedata serve` answers there. "
+                "base in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
+            )
         created = [step.name for step in steps if step.action == "create"]
         if created:
             keys = [queries.find_dataset(store, ctx.owner, name) for name in created]

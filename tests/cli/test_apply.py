@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -467,3 +468,16 @@ def test_markdown_has_a_heading_a_table_and_folded_details(sources: Sources) -> 
 def test_help_says_what_is_read_and_the_exit_code(livedata: Shell) -> None:
     shown = livedata.out("apply", "--help")
     assert "--plan exits with 10 if anything would change" in " ".join(shown.split())
+
+
+def test_the_tables_of_the_how_to_are_taken(
+    sources: Sources, livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMPS_HOOK", SECRET)
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "sources-in-a-folder.md"
+    (tables,) = re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+    sources.write("lamps", tables)
+    shown = sources.livedata("apply", str(sources.folder))
+    assert "share sales team: columns title, price\n" in shown.stdout
+    assert "Only this machine reaches that address" in shown.stderr
+    assert livedata.json("dataset", "show", "lamps")["status"] == "active"
