@@ -14,6 +14,7 @@ import click
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.template import (
+    add_schema,
     blank_form,
     refuse_existing,
     url_refused,
@@ -127,15 +128,18 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
         look = engine.run(fetch_lists(engine, url, render, fetching, wanted.like))
         if look.lists is None or not is_read(look.lists, is_named=wanted.is_named):
             _report_nothing(ctx, wanted, look)
+            add_schema(wanted.output, quiet=ctx.json)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wanted, look.lists)
         proposal = _proposal(wanted, look.lists, chosen)
         if isinstance(proposal, str):
             _give_template(ctx, wanted, proposal, look.lists)
+            add_schema(wanted.output, quiet=ctx.json)
             end_process(3, engine)
         name = name_of(look.lists, url)
         proposed = engine.run(Prover(engine, fetching, url, render, name).prove(proposal))
     _report(ctx, wanted, look.lists, chosen, proposed)
+    add_schema(wanted.output, quiet=ctx.json)
     end_process(0 if proposed.ready else 3, engine)
 
 

@@ -104,7 +104,7 @@ def check_ready(written: DeclarationText) -> None:
 
 
 def sources_below(folder: Path) -> list[Path]:
-    """The ``*.toml`` below a folder but in hidden ones, by their paths.
+    """The ``*.toml`` below a folder but hidden ones, such as ``.taplo.toml``, by their paths.
 
     Raises Invalid if there is none, or if a link leads out of the folder: whoever reviews the
     folder does not see what changes behind it.
@@ -115,7 +115,8 @@ def sources_below(folder: Path) -> list[Path]:
     whole, found, leading_out = folder.resolve(), list[Path](), list[Detail]()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for path in (Path(place, name) for name in (*folders, *sorted(files))):
+        files = sorted(name for name in files if not name.startswith("."))
+        for path in (Path(place, name) for name in (*folders, *files)):
             if path.is_symlink() and not path.resolve().is_relative_to(whole):
                 if path.suffix == ".toml" or path.is_dir():
                     said = f"{path}: this link leads out of {folder}; put the file itself there"
