@@ -114,9 +114,9 @@ class Report(Struct, frozen=True):
         for each in self.changed:
             print_text(f"{each.step.action:<7} {each.step.name}  ({each.step.file or 'no file'})")
             for line in each.changes:
-                print_text(f"  {line}")
+                print_text(f"  {escape_controls(line)}")
             for line in each.rows[:MOST_LINES]:
-                print_text(f"    {line}")
+                print_text(f"    {escape_controls(line)}")
             if len(each.rows) > MOST_LINES:
                 more = plural(len(each.rows) - MOST_LINES, "row")
                 print_text(f"    … and {more} more; --json has all.")
