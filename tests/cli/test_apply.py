@@ -479,7 +479,7 @@ def test_the_tables_of_the_how_to_are_taken(
     sources.write("lamps", tables)
     shown = sources.livedata("apply", str(sources.folder))
     assert "share sales team: columns title, price\n" in shown.stdout
-    assert "Only this machine reaches that address" in shown.stderr
+    assert "Only this machine reaches the address of the share" in shown.stderr
     assert livedata.json("dataset", "show", "lamps")["status"] == "active"
 
 
