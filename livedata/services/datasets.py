@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -177,12 +177,24 @@ def judge_revision(
     )
 
 
-def check_readers(reader: Reader, owner: OwnerName, dataset: DatasetId, revision: Revision) -> None:
-    """Raise Invalid if a notice or share that is open names a column that a revision drops."""
+def check_readers(
+    reader: Reader,
+    owner: OwnerName,
+    dataset: DatasetId,
+    revision: Revision,
+    *,
+    but_shares: Collection[str] = (),
+    but_notices: Collection[str] = (),
+) -> None:
+    """Raise Invalid if a notice or share that is open names a column that a revision drops.
+
+    Those with these labels and names are left out: they are about to change.
+    """
     if revision.dropped:
+        about = (reader, owner, dataset, revision.before, revision.after)
         wrong = [
-            *shares.losing(reader, owner, dataset, revision.before, revision.after),
-            *told_changes.losing(reader, owner, dataset, revision.before, revision.after),
+            *shares.losing(*about, but_shares),
+            *told_changes.losing(*about, but_notices),
         ]
         if wrong:
             raise invalid([Detail("columns", why) for why in wrong])

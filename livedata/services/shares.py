@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from livedata.messages.templates import joined
@@ -117,9 +117,14 @@ def losing(
     dataset: DatasetId,
     before: Sequence[Column],
     after: Sequence[Column],
+    but: Collection[str] = (),
 ) -> Iterator[str]:
-    """What is wrong with the columns `after`, for each open address that had none with `before`."""
-    for share in shares.listed(reader, owner, dataset):
+    """What is wrong with the columns `after`, for each open address that had none with `before`.
+
+    Those with the labels of `but` are left out.
+    """
+    listed = shares.listed(reader, owner, dataset)
+    for share in (each for each in listed if each["label"] not in but):
         scope = Scope(owner, dataset, share["columns"] or (), share["where"])
         had, has = _unfitting(scope, None, before), _unfitting(scope, None, after)
         if has and not had and not share["revoked"]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from livedata.messages.request import format_value, invalid
+from livedata.messages.request import invalid
 from livedata.model.dataset import Column, columns_by_name
 from livedata.model.errors import Detail
 from livedata.model.ids import format_uuid, new_id
@@ -28,8 +28,8 @@ class SourceChange(Struct, frozen=True):
     """
 
     place: str
-    before: object
-    after: object
+    before: Any
+    after: Any
 
 
 class Revision(Struct, frozen=True):
@@ -76,7 +76,7 @@ class Revision(Struct, frozen=True):
     @property
     def sentences(self) -> list[str]:
         """A sentence for each change, for people."""
-        return [*_column_sentences(self), *(_source_sentence(each) for each in self.source)]
+        return [*_column_sentences(self), *_source_sentences(self)]
 
 
 def _missing_from(these: Sequence[Column], those: Sequence[Column]) -> list[Column]:
@@ -225,36 +225,52 @@ def _field_changes(
 
 def _column_sentences(revision: Revision) -> Iterator[str]:
     for column in revision.added:
-        yield f"column {column['name']} ({column['type']}) is added"
+        yours = ", yours" if column["ownership"] == "user" else ""
+        yield f"column {column['name']} ({column['type']}{yours}) is added"
     for column in revision.dropped:
         yield f"column {column['name']} is dropped, and stays in the history"
     for old, new in revision.relabelled:
-        for part in ("label", "description", "key"):
+        if old["key"] is not new["key"]:
+            yield f"{new['name']} is {'a part' if new['key'] else 'no part'} of the key"
+        for part in ("label", "description"):
             if old.get(part) != new.get(part):
-                values = f"{format_value(old.get(part))} to {format_value(new.get(part))}"
-                yield f"{part} of {new['name']} changes from {values}"
+                yield f"{part} of {new['name']}: {_value(old.get(part))} → {_value(new.get(part))}"
     if revision.is_moved:
-        yield f"columns stand as {', '.join(column['name'] for column in revision.after)}"
+        yield f"order of the columns: {', '.join(column['name'] for column in revision.after)}"
 
 
-_SAID: Final[Mapping[str, Callable[[Any], str]]] = {
-    "read": lambda read: Read(**read).place,
-    "fields": ", ".join,
-}
+_CALLED: Final[Mapping[str, str]] = {"url": "address", "itemSelector": "selector of items"}
+"""What places of a source are called, if not as they are written."""
 
 
-def _source_sentence(change: SourceChange) -> str:
-    said = _SAID.get(change.place.rpartition(".")[2], _value)
-    # A column that is added or dropped is told already: here is what reads it.
-    if change.before is None:
-        return f"{change.place} is {said(change.after)}"
-    if change.after is None:
-        return f"{change.place} was {said(change.before)}"
-    return f"{change.place} changes from {said(change.before)} to {said(change.after)}"
+def _source_sentences(revision: Revision) -> Iterator[str]:
+    # A column that is added or dropped is told already.
+    told = {column["name"] for column in (*revision.added, *revision.dropped)}
+    for change in revision.source:
+        name, _, part = change.place.rpartition(".")
+        if change.place == "fields":
+            yield f"order of the fields: {', '.join(change.after)}"
+        elif part == "read" and name not in told:
+            was, now = (Read(**read).place for read in (change.before, change.after))
+            yield f"selector of {name}: {was} → {now}"
+        elif part == "required" and name not in told:
+            yield f"{name} is {'required' if change.after else 'required no more'}"
+        elif not name:
+            called = _CALLED.get(part, part)
+            yield f"{called}: {_value(change.before)} → {_value(change.after)}"
 
 
 def _value(value: object) -> str:
-    return _toml_table(value) if isinstance(value, Mapping) else format_value(value)
+    """A value in a sentence, as a person reads it."""
+    if isinstance(value, Mapping):
+        parts = (
+            ", ".join(part) if isinstance(part, (list, tuple)) else str(part)
+            for part in value.values()
+        )
+        return " ".join(parts)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
 
 
 def _as_text(read: Mapping[str, Any]) -> str:

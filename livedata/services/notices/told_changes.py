@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple, cast
@@ -294,16 +294,19 @@ def losing(
     dataset: DatasetId,
     before: Sequence[Column],
     after: Sequence[Column],
+    but: Collection[str] = (),
 ) -> Iterator[str]:
     """What is wrong with the columns `after`, for each notice that fitted those of `before`.
 
-    One of all datasets may go on to fit another.
+    One of all datasets may go on to fit another. Those with the names of `but` are left out.
     """
     others: list[Sequence[Column]] | None = None
     for notice in notices.readable(reader, owner):
         wanted = notice.change_filter
-        if wanted is None or format_uuid(dataset) not in (
-            notice.datasets or [format_uuid(dataset)]
+        if (
+            wanted is None
+            or notice.name in but
+            or format_uuid(dataset) not in (notice.datasets or [format_uuid(dataset)])
         ):
             continue
         lost = _wrong(wanted, after) if _wrong(wanted, before) is None else None
