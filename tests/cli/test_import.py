@@ -64,6 +64,24 @@ def test_each_address_of_a_list_gets_a_source_like_the_recipe(livedata: Shell) -
     livedata("dataset", "create", answer[1]["file"])
 
 
+HOW_TO = (Path(__file__).parents[2] / "docs/how-to/import-addresses.md").read_text()
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_how_to_shows_what_is_printed(livedata: Shell) -> None:
+    Path("like.toml").rename("kettles.toml")
+    text = HOW_TO.split("```\n# urls.txt\n")[1].split("```")[0]
+    command, shown = HOW_TO.split("```\n$ livedata ")[1].split("```")[0].split("\n", 1)
+    done = livedata(*command.split(), stdin=listed(text))
+    assert shown.strip() in done.stdout + done.stderr
+    exported("store")
+    jobs = livedata("import", "watches.json", "--to", "watches")
+    told = HOW_TO.split("on stderr:\n\n```\n")[1].split("```")[0]
+    assert {*told.splitlines()} <= {*jobs.stderr.splitlines()}
+    mark = HOW_TO.split("second line:\n\n```\n")[1].split("```")[0]
+    assert mark in Path("watches/kettles.toml").read_text()
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_list_comes_from_stdin_too(livedata: Shell) -> None:
     livedata("import", "-", *like(), stdin=f"{KETTLES}\n")
