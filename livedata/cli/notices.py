@@ -17,13 +17,14 @@ from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName, format_timestamp
+from livedata.rules.declaration.notices import shown_target
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.moments import day_before
 from livedata.services.notices import gathering, subscriptions
 from livedata.services.notices.cloud_events import MOST_CHANGES, change_line, trial_event
 from livedata.services.notices.gathering import Gathered, TriedMessage, tried, tried_digest
-from livedata.services.notices.subscriptions import Listing, as_json, shown_target, told_of
+from livedata.services.notices.subscriptions import Listing, as_json, told_of
 from livedata.store.database.store import Store
 from livedata.store.notices import Notice, NoticeState
 from livedata.worker.delivery import courier
@@ -58,7 +59,7 @@ def list_notices(ctx: CommandContext) -> None:
 def _line(notice: Notice, listing: Listing) -> tuple[str, ...]:
     return (
         notice.name,
-        shown_target(notice),
+        shown_target(notice.channel, notice.target),
         told_of(notice),
         "all" if notice.datasets is None else ", ".join(_names(notice, listing.datasets)),
         _state(notice, listing),

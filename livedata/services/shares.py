@@ -17,8 +17,9 @@ from livedata.model.problem import Remedy
 from livedata.rules.conditions.parsing import parse_where
 from livedata.services.accounts import hash_key
 from livedata.store import datasets, shares
-from livedata.store.database.backend import Reader
+from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
+from livedata.store.datasets import LockedDataset
 from livedata.store.shares import Scope
 
 MOST: Final = 1_000
@@ -46,22 +47,35 @@ def add(
     and return it again. Raises NotFound, Invalid for all that is wrong of columns, clauses and
     label, a detail for each, and Conflict if the dataset has too many addresses.
     """
-    token, share = _written(secret or secrets.token_bytes(_TOKEN_BYTES)), ShareId(ids.new_id())
+    token = _written(secret or secrets.token_bytes(_TOKEN_BYTES))
     with store.writing() as writer:
         locked = datasets.lock_dataset(writer, dataset, owner)
-        before = shares.id_of(writer, dataset, hash_key(token))
-        if before is not None:
-            return _with_id(shares.listed(writer, owner, dataset), before), token
-        scope = Scope(owner, dataset, tuple(dict.fromkeys(columns)), clauses)
-        _check(scope, label, [*locked.ref.fields.columns.values()])
-        if shares.count(writer, dataset) >= MOST:
-            raise Conflict(
-                f"{locked.ref.name!r} has {MOST:,} addresses that are open; revoke one first.",
-                remedies=(Remedy("list_shares"),),
-            )
-        shares.add(writer, share, scope, hash_key(token), label, ids.now())
-        listed = shares.listed(writer, owner, dataset)
-    return _with_id(listed, share), token
+        share = shares.id_of(writer, dataset, hash_key(token))
+        if share is None:
+            scope = Scope(owner, dataset, tuple(dict.fromkeys(columns)), clauses)
+            share = _add(writer, locked, scope, label, token)
+        return _with_id(shares.listed(writer, owner, dataset), share), token
+
+
+def put(writer: Writer, scope: Scope, label: str) -> str:
+    """Add an address in a transaction that goes on; its token, which is never seen again."""
+    token = _written(secrets.token_bytes(_TOKEN_BYTES))
+    _add(writer, datasets.lock_dataset(writer, scope.dataset, scope.owner), scope, label, token)
+    return token
+
+
+def _add(
+    writer: Writer, locked: LockedDataset, scope: Scope, label: str | None, token: str
+) -> ShareId:
+    check(scope, label, [*locked.ref.fields.columns.values()])
+    if shares.count(writer, locked.id) >= MOST:
+        raise Conflict(
+            f"{locked.ref.name!r} has {MOST:,} addresses that are open; revoke one first.",
+            remedies=(Remedy("list_shares"),),
+        )
+    share = ShareId(ids.new_id())
+    shares.add(writer, share, scope, hash_key(token), label, ids.now())
+    return share
 
 
 def _written(secret: bytes) -> str:
@@ -69,7 +83,7 @@ def _written(secret: bytes) -> str:
     return urlsafe_b64encode(secret).decode().rstrip("=")
 
 
-def _check(scope: Scope, label: str | None, known: Sequence[Column]) -> None:
+def check(scope: Scope, label: str | None, known: Sequence[Column]) -> None:
     """Raise Invalid for all that is wrong, with a detail for each."""
     wrong: list[Detail] = []
     judges: Mapping[str, Callable[[], object]] = {

@@ -31,7 +31,7 @@ WHERE n.owner = :owner ORDER BY n.name
 """  # noqa: S608  (our names)
 _ADD = insert("notices", *_COLUMNS)
 _CHANGED = (
-    *("name", "kinds", "datasets", "threshold", "silent_for", "change_filter", "digest"),
+    *("name", "target", "kinds", "datasets", "threshold", "silent_for", "change_filter", "digest"),
     *("digest_at", "digest_zone"),
 )
 _CHANGE = (

@@ -56,6 +56,16 @@ def add(
     )
 
 
+def change(writer: Writer, share: ShareId, scope: Scope) -> None:
+    """Let an address show something else of its table; the caller has locked its dataset."""
+    writer.execute(
+        "UPDATE shares SET columns = :columns, clauses = :clauses WHERE id = :id",
+        id=share,
+        columns=dump(list(scope.columns)) if scope.columns else None,
+        clauses=dump(list(scope.clauses)),
+    )
+
+
 def listed(reader: Reader, owner: OwnerName, dataset: DatasetId | None = None) -> list[Share]:
     """Every address of an owner, or of one dataset, the oldest first; revoked ones too."""
     return [

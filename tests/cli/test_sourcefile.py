@@ -13,7 +13,7 @@ from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.formats.source_toml import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
-from livedata.model.requests import CreateDataset
+from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.declaration_text import MAX_BYTES, find_lines
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _message(path: Path) -> str:
 def test_what_is_written_reads_back_equal(tmp_path: Path) -> None:
     path = tmp_path / "source.toml"
     path.write_text(write_source(DECLARED))
-    assert read_source(path) == read(CreateDataset, DECLARED)
+    assert read_source(path) == read(SourceFile, DECLARED)
 
 
 def test_it_is_written_in_the_order_in_which_people_read() -> None:
@@ -89,7 +89,7 @@ def test_any_text_survives_writing_and_reading(
 def test_json_is_read_by_its_suffix(tmp_path: Path) -> None:
     path = tmp_path / "source.json"
     path.write_text(json.dumps(DECLARED))
-    assert read_source(path) == read(CreateDataset, DECLARED)
+    assert read_source(path) == read(SourceFile, DECLARED)
 
 
 def test_a_byte_order_mark_and_line_ends_of_any_kind_are_read(tmp_path: Path) -> None:

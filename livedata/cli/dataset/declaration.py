@@ -18,6 +18,7 @@ from livedata.cli.source.source_file import (
     read_declaration,
     read_source,
     refuse_not_ready,
+    tell_unapplied,
 )
 from livedata.cli.warnings import warn_if_low
 from livedata.formats.source_toml import declared_plan, write_declaration
@@ -63,6 +64,7 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
                 "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
             )
             print_text(Subject(ctx.owner).command("run", dataset["name"]))
+        tell_unapplied(ctx.owner, declaration, source)
         # The dataset is there in any case; credits matter for its first Run.
         warn_if_low(store, ctx.owner, DatasetId(raw_id(dataset["id"])))
 
@@ -126,7 +128,9 @@ def _revise_source(
     refuse_not_ready(path)
     targets = ctx.settings.targets
     with _located(path):
-        return datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
+        revised = datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
+    tell_unapplied(ctx.owner, declaration, path)
+    return revised
 
 
 def _revise_plan(

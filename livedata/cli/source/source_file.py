@@ -1,16 +1,19 @@
 """Reading a ``source.toml`` or a plan, with the line of each wrong place.
 
-A source is the body of interface 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
+A source is the body of interface 4.1, with the names of the JSON, in TOML or (``.json``) in JSON;
+beside it may stand what `livedata apply` follows.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from livedata.cli.output.streams import print_message
 from livedata.hints import Subject
+from livedata.messages.templates import joined
 from livedata.model.base import Shape
 from livedata.model.errors import Invalid
-from livedata.model.requests import CreateDataset
+from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.declaration_text import MAX_BYTES, NOT_READY, DeclarationText
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=Shape)
 
 
-def read_source(path: Path) -> CreateDataset:
+def read_source(path: Path) -> SourceFile:
     """Read the declaration of a source in the file at `path`, as `read_declaration` does."""
     written = _written(path)
     value = written.value()
@@ -29,7 +32,7 @@ def read_source(path: Path) -> CreateDataset:
             f"{path}: this is a plan of research, and not a source; livedata research create "
             "--name NAME --plan FILE makes a dataset of it."
         )
-    return written.shaped(CreateDataset, value)
+    return written.shaped(SourceFile, value)
 
 
 def read_declaration(shape: type[S], path: Path) -> S:
@@ -88,3 +91,11 @@ def refuse_not_ready(path: Path) -> None:
             f"{path}:{number}: this source is marked as not ready: {why}. Edit it until "
             f"{preview} is right, then delete line {number} of the file."
         )
+
+
+def tell_unapplied(owner: str, declared: SourceFile, path: Path) -> None:
+    """Say which tables of the file at `path` only `livedata apply` follows, if it has any."""
+    if declared.applied:
+        tables = joined(declared.applied)
+        command = Subject(owner).command("apply", str(path.parent))
+        print_message(f"What {path} says in {tables} takes effect by {command}")

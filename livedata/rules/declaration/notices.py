@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from livedata.messages.deliveries import masked
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.model.row import RevisionKind
@@ -132,6 +134,24 @@ CHANNELS: Final = {
 def channel_of(name: str) -> Channel:
     """The channel of a notice; of one that only a newer version knows, what holds of any."""
     return CHANNELS.get(name) or Channel(name)
+
+
+def shown_target(name: str, target: str) -> str:
+    """Whom a channel tells; of an address only the beginning, since the rest may be secret."""
+    channel = channel_of(name)
+    # First, since a command need not be what an address may be, such as one that begins with //[.
+    if not channel.is_address:
+        return masked(target)
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return "…"
+    if not parts.scheme:
+        return masked(target)
+    # Chat services put the key into the path of a webhook, others put it anywhere.
+    place = parts.netloc if channel.shows_host else ""
+    rest = "…" if not channel.shows_host or parts.path.strip("/") or parts.query else ""
+    return f"{parts.scheme}://{place}{'/' if place and rest else ''}{rest}"
 
 
 class ChangeFilter(Struct, frozen=True):

@@ -6,12 +6,11 @@ import secrets
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from urllib.parse import urlsplit
+from typing import Any
 
 from msgspec import Struct, json
 from msgspec.structs import asdict, replace
 
-from livedata.messages.deliveries import masked
 from livedata.messages.request import format_detail, nearest, summary
 from livedata.messages.templates import few
 from livedata.model import ids
@@ -27,7 +26,13 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import MessageId, Micros, NoticeId, OwnerName
 from livedata.rules.declaration.cron import schedule_problem
-from livedata.rules.declaration.notices import MOST, ChangeFilter, channel_of, format_span
+from livedata.rules.declaration.notices import (
+    MOST,
+    ChangeFilter,
+    channel_of,
+    format_span,
+    shown_target,
+)
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
@@ -64,17 +69,24 @@ def add(
             meet_owner(writer, owner, first_credits)
             # Who puts something into the outbox has locked its owner too (`notifying`).
             accounts.lock_owner(writer, owner)
-            if len(notices.by_name(writer, owner)) >= MOST:
-                raise Conflict(
-                    f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
-                )
-            _check(writer, owner, subscription)
-            notice = _notice(owner, subscription, writer.now(), zone, secret)
-            notices.add(writer, notice)
-            if notice.digest is not None:
-                digests.begin(writer, notice)
+            return put(writer, owner, subscription, zone, secret)
     except AlreadyThere as error:
         raise _taken(subscription.name) from error
+
+
+def put(
+    writer: Writer, owner: OwnerName, wish: Subscription, zone: str, secret: bytes | None = None
+) -> Notice:
+    """The same in a transaction that goes on and has locked the owner; raises AlreadyThere."""
+    if len(notices.by_name(writer, owner)) >= MOST:
+        raise Conflict(
+            f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
+        )
+    _check(writer, owner, wish)
+    notice = _notice(owner, wish, writer.now(), zone, secret)
+    notices.add(writer, notice)
+    if notice.digest is not None:
+        digests.begin(writer, notice)
     return notice
 
 
@@ -92,13 +104,18 @@ def update(
             before = _locked(writer, owner, key)
             if fingerprint(before) != seen:
                 raise ChangedMeanwhile("The notice has changed since you opened the page.")
-            _check(writer, owner, wish)
-            after = _changed(before, wish, writer.now(), zone)
-            notices.change(writer, after)
-            if after.digest is not None and after.ended_at is None:
-                digests.widen(writer, before, after)
+            alter(writer, before, replace(wish, channel=before.channel, target=before.target), zone)
     except AlreadyThere as error:
         raise _taken(wish.name) from error
+
+
+def alter(writer: Writer, before: Notice, wish: Subscription, zone: str) -> None:
+    """The same in a transaction that goes on and has locked the owner, with the target wished."""
+    _check(writer, before.owner, wish)
+    after = _changed(before, wish, writer.now(), zone)
+    notices.change(writer, after)
+    if after.digest is not None and after.ended_at is None:
+        digests.widen(writer, before, after)
 
 
 def pause(store: Store, owner: OwnerName, key: NoticeId) -> None:
@@ -153,8 +170,7 @@ def _locked(writer: Writer, owner: OwnerName, key: NoticeId) -> Notice:
 
 def _changed(before: Notice, wish: Subscription, now: Micros, zone: str) -> Notice:
     """A notice with what is wished; a digest that stays as it was fires when it would have."""
-    named = {name: getattr(wish, name) for name in Subscription.__struct_fields__}
-    after = replace(before, **named | {"channel": before.channel, "target": before.target})
+    after = replace(before, **wished(wish))
     if wish.digest is None:
         return replace(after, digest_at=None, digest_zone=None)
     if wish.digest == before.digest or before.ended_at is not None:
@@ -183,7 +199,12 @@ def added_before(
 def _parts(wish: Subscription) -> bytes:
     """What is wished, however it is kept."""
     # As JSON, since a store gives lists where a form had tuples.
-    return json.encode({name: getattr(wish, name) for name in Subscription.__struct_fields__})
+    return json.encode(wished(wish))
+
+
+def wished(wish: Subscription) -> dict[str, Any]:
+    """What is wished, also of a notice as it is kept, by its parts."""
+    return {name: getattr(wish, name) for name in Subscription.__struct_fields__}
 
 
 def check(db: Database, owner: OwnerName, wish: Subscription) -> None:
@@ -350,14 +371,16 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
     return {
         "name": notice.name,
         "channel": notice.channel,
-        "target": shown_target(notice),
+        "target": shown_target(notice.channel, notice.target),
         "on": list(notice.kinds),
         "datasets": None
         if notice.datasets is None
         else [{"id": key, "name": names.get(key)} for key in notice.datasets],
         "after": notice.threshold,
         "silentFor": _silent_for(notice),
-        **_filter_as_json(notice.change_filter or ChangeFilter()),
+        **{
+            part: [*given] for part, given in asdict(notice.change_filter or ChangeFilter()).items()
+        },
         "digest": notice.digest,
         "nextDigestAt": ids.format_optional_timestamp(notice.digest_at),
         "createdAt": ids.format_timestamp(notice.created_at),
@@ -365,25 +388,7 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def shown_target(notice: Notice) -> str:
-    """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
-    channel = channel_of(notice.channel)
-    # First, since a command need not be what an address may be, such as one that begins with //[.
-    if not channel.is_address:
-        return masked(notice.target)
-    try:
-        parts = urlsplit(notice.target)
-    except ValueError:
-        return "…"
-    if not parts.scheme:
-        return masked(notice.target)
-    # Chat services put the key into the path of a webhook, others put it anywhere.
-    place = parts.netloc if channel.shows_host else ""
-    rest = "…" if not channel.shows_host or parts.path.strip("/") or parts.query else ""
-    return f"{parts.scheme}://{place}{'/' if place and rest else ''}{rest}"
-
-
-def told_of(notice: Notice) -> str:
+def told_of(notice: Subscription) -> str:
     """Of what it tells, with how many Runs and how long, as they are given to `notice add`."""
     digest = "" if notice.digest is None else f" (digest {notice.digest})"
     details = {
@@ -392,15 +397,6 @@ def told_of(notice: Notice) -> str:
         "silent": f" for {_silent_for(notice)}",
     }
     return ", ".join(f"{kind}{details.get(kind, '')}" for kind in notice.kinds)
-
-
-def _filter_as_json(wanted: ChangeFilter) -> dict[str, object]:
-    return {
-        "when": [*wanted.when],
-        "kinds": [*wanted.kinds],
-        "columns": [*wanted.columns],
-        "ignore": [*wanted.ignore],
-    }
 
 
 def _filter_in_words(wanted: ChangeFilter) -> str:
@@ -415,5 +411,5 @@ def _filter_in_words(wanted: ChangeFilter) -> str:
     )
 
 
-def _silent_for(notice: Notice) -> str | None:
+def _silent_for(notice: Subscription) -> str | None:
     return None if notice.silent_for is None else format_span(notice.silent_for)
