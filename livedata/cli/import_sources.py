@@ -32,8 +32,8 @@ from livedata.messages.templates import joined, plural
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LocatedDetail
 from livedata.model.recipe import moved_pattern, numbered_url
-from livedata.model.requests import CreateDataset
 from livedata.model.source import UrlPattern
+from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.consistency import check, check_name
 from livedata.rules.network.targets import TargetPolicy, url_problem
 
@@ -45,7 +45,7 @@ _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
 _LONGEST: Final = 200
 
 
-class _SourceFile(Struct, frozen=True):
+class _Written(Struct, frozen=True):
     """A source that is to be written: what declares it, and its file."""
 
     entry: Entry
@@ -118,10 +118,10 @@ class _Recipe(Struct, frozen=True):
     """The source that the others are like."""
 
     file: Path
-    declared: CreateDataset
+    declared: SourceFile
 
 
-def _judged(like: Path, targets: TargetPolicy) -> CreateDataset:
+def _judged(like: Path, targets: TargetPolicy) -> SourceFile:
     """What a source declares. Raises Invalid for one that create would refuse."""
     declared = read_source(like)
     refuse_not_ready(like)
@@ -129,6 +129,11 @@ def _judged(like: Path, targets: TargetPolicy) -> CreateDataset:
         check(declared, targets)
     except Invalid as error:
         raise locate_problems(error, like) from None
+    if declared.test is not None:
+        print_message(f"{like}: [test] is left out: other addresses have pages of their own.")
+    for notice in declared.notice or ():
+        if notice.dataset is not None:
+            print_message(f"{like}: the notice {notice.name} is left out: it names its datasets.")
     return declared
 
 
@@ -165,9 +170,9 @@ class _Sources(Struct, frozen=True):
     folder: Path
     targets: TargetPolicy
 
-    def all(self) -> list[_SourceFile]:
+    def all(self) -> list[_Written]:
         """A source for each address. Raises Invalid with all that is wrong, by line of the list."""
-        made: dict[Path, _SourceFile] = {}
+        made: dict[Path, _Written] = {}
         problems: list[LocatedDetail] = []
         for number, entry in enumerate(self.addresses.entries, 1):
             try:
@@ -186,7 +191,7 @@ class _Sources(Struct, frozen=True):
             raise Invalid(summary(first, len(problems)), tuple(problems), remedies)
         return [*made.values()]
 
-    def _source(self, entry: Entry, number: int) -> _SourceFile:
+    def _source(self, entry: Entry, number: int) -> _Written:
         if problem := url_problem(entry.url, self.targets):
             raise Invalid(f"{entry.url} {predicate(problem)}.", remedies=problem.remedies)
         recipe = self.recipe
@@ -194,7 +199,7 @@ class _Sources(Struct, frozen=True):
         name = (self.names or _usual(entry)).name(entry, number, like)
         declared = _like(recipe.declared, name, entry) if recipe else _unready(name, entry)
         check_name(name)
-        check(read(CreateDataset, declared), self.targets)
+        check(read(SourceFile, declared), self.targets)
         # No line and no folder: a list that grows, or stands elsewhere, changes no other file.
         listed = Path(self.addresses.name).name
         lines = [f"One of the addresses of {listed}, written by livedata import."]
@@ -210,12 +215,20 @@ class _Sources(Struct, frozen=True):
             ]
         top = "".join(f"# {escape_controls(line)}\n" for line in lines)
         text = f"{top}\n{write_source(declared)}"
-        return _SourceFile(entry, name, self.folder / f"{_stem(name)}.toml", text)
+        return _Written(entry, name, self.folder / f"{_stem(name)}.toml", text)
 
 
-def _like(recipe: CreateDataset, name: str, entry: Entry) -> dict[str, Any]:
-    """The recipe with another name and address."""
-    declared = recipe.model_dump(mode="json", by_alias=True, exclude_unset=True)
+def _like(recipe: SourceFile, name: str, entry: Entry) -> dict[str, Any]:
+    """The recipe with another name and address, and notices of its own."""
+    declared = recipe.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"test"})
+    # A notice is known by its name alone, so each dataset needs another one.
+    notices = [
+        {**notice, "name": f"{notice['name']} of {name}"}
+        for notice in declared.pop("notice", ())
+        if "dataset" not in notice
+    ]
+    if notices:
+        declared["notice"] = notices
     source = {**declared["source"], "url": entry.url}
     pages = recipe.source.pagination
     if isinstance(pages, UrlPattern):
@@ -356,7 +369,7 @@ def _twice(name: str, entry: Entry, other: Entry) -> str:
 
 def _report(
     ctx: CommandContext,
-    sources: Sequence[_SourceFile],
+    sources: Sequence[_Written],
     actions: Mapping[Path, str],
     folder: Path,
     *,
@@ -386,7 +399,7 @@ def _report(
 
 
 def _as_json(
-    sources: Sequence[_SourceFile], actions: Mapping[Path, str], *, ready: bool
+    sources: Sequence[_Written], actions: Mapping[Path, str], *, ready: bool
 ) -> Iterator[dict[str, Any]]:
     for source in sources:
         yield {

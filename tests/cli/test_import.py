@@ -233,6 +233,29 @@ def test_the_recipe_is_judged_first(livedata: Shell) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_what_the_recipe_says_for_apply_is_said_of_each_dataset(livedata: Shell) -> None:
+    beside = {
+        "schedule": {"cron": "0 6 * * *", "status": "active"},
+        "notice": [
+            {"name": "ops", "webhook": "env:OPS", "silent-for": "2d"},
+            {"name": "both", "webhook": "env:OPS", "dataset": ["shop", "other"]},
+        ],
+        "share": [{"label": "sheet", "columns": "name"}],
+        "test": {"pages": "pages"},
+    }
+    Path("like.toml").write_text(write_source(shop_source("https://shop.example/l") | beside))
+    done = livedata("import", listed(f"{KETTLES}\n{POTS}"), *like("--name", "{last}"))
+    recipe = read_source(Path("like.toml"))
+    for name in ("kettles", "pots"):
+        source = read_source(Path(f"sources/{name}.toml"))
+        assert (source.schedule, source.share) == (recipe.schedule, recipe.share)
+        assert source.test is None
+        assert [each.name for each in source.notice or ()] == [f"ops of {name}"]
+    assert "like.toml: [test] is left out" in done.stderr
+    assert "like.toml: the notice both is left out: it names its datasets." in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_list_that_grows_adds_its_new_address_alone(livedata: Shell) -> None:
     livedata("import", listed(KETTLES), *like())
     kept = Path("sources/shop.example-kettles.toml")
