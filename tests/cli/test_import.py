@@ -225,8 +225,10 @@ def test_the_recipe_is_judged_first(livedata: Shell) -> None:
     declared["source"]["itemSelector"] = "li:first"
     Path("like.toml").write_text(write_source(declared))
     assert "like.toml:23: source.itemSelector" in livedata.error("import", listing, *like())
-    Path("like.toml").write_text("# NOT READY. it has no key\n")
-    assert "like.toml" in livedata.error("import", listing, *like())
+    good = write_source(shop_source("https://shop.example/lamps"))
+    Path("like.toml").write_text(f"# NOT READY. it has no key\n{good}")
+    said = livedata.error("import", listing, *like())
+    assert "like.toml:1: this source is marked as not ready: it has no key." in said
     said = livedata.error("import", listing, "--to", "sources", code=2)
     assert "--like source.toml; livedata init URL writes one" in said
     assert not Path("sources").exists()
@@ -365,6 +367,8 @@ def test_an_address_without_a_place_for_the_page_is_refused(livedata: Shell) -> 
         f"Error: urls.txt:2: {POTS} has no place for the page of {pages['pattern']}: give the "
         "address of its first page, as https://shop.example/lamps/page/1 is of that one.\n"
     )
+    said = livedata.error("import", listed("https://shop.example/{a}/page/1"), *like())
+    assert "urls.txt:1: source.pagination.pattern must contain no braces other than" in said
     livedata("import", listed(f"{KETTLES}/page/1"), *like())
     source = read_source(Path("sources/shop.example-kettles-page-1.toml")).source
     assert source.url == f"{KETTLES}/page/1"
