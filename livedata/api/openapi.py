@@ -20,48 +20,16 @@ from typing import (
 )
 
 from flask import Blueprint, Response, current_app
-from pydantic import TypeAdapter
 
 from livedata.api.docs import page
 from livedata.api.endpoints import ENDPOINTS, AppContext, Endpoint
 from livedata.api.envelopes import ErrorAnswer
 from livedata.api.responses import VERSION, reply
-from livedata.model.base import Shape
-from livedata.model.ids import ID_PATTERN
+from livedata.formats.json_schema import JsonSchema, shape_schemas
 from livedata.model.wire import SchemaKeyword
 
 REF = "#/components/schemas/"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-
-JsonSchema = dict[str, Any]
-
-# In forms that generators of clients understand or overlook: of `anyOf` and `oneOf` they make types
-# of their own, without the properties that stand beside them.
-_RULES: dict[str, JsonSchema] = {
-    "UpdateDataset": {"minProperties": 1},
-    # Two are required, and no others are allowed: the third is values or resetFieldIds.
-    "EditRow": {"minProperties": 3},
-    "CreateResearch": {
-        "if": {"required": ["prompt"]},
-        "then": {"not": {"required": ["plan"]}},
-        "else": {"required": ["plan"]},
-    },
-    "SourceRead": {
-        "if": {"properties": {"kind": {"const": "attribute"}}, "required": ["kind"]},
-        "then": {"required": ["attribute"]},
-        "else": {"not": {"required": ["attribute"]}},
-    },
-}
-"""Rules for a body as a whole. The models check them in code, which pydantic cannot export."""
-
-_PROPERTY_RULES: dict[tuple[str, str], JsonSchema] = {
-    ("Source", "url"): {"format": "uri", "pattern": "^https?://"},
-    ("CreateResearch", "urls"): {"uniqueItems": True},
-    ("UrlPattern", "pattern"): {"pattern": r"^https?://[^{}]*\{page\}[^{}]*$"},
-    ("CompositeKey", "fields"): {"uniqueItems": True},
-    ("EditRow", "resetFieldIds"): {"uniqueItems": True},
-}
-"""Such rules for single properties."""
 
 
 class Answers:
@@ -122,33 +90,6 @@ class Answers:
                 "additionalProperties": False,
             }
         return {"$ref": REF + name}
-
-
-def bodies(shapes: list[type[Shape]]) -> dict[str, JsonSchema]:
-    """The schemas of `shapes` and of all shapes inside them, by name."""
-    adapters = [(shape.__name__, "validation", TypeAdapter(shape)) for shape in shapes]
-    _, schemas = TypeAdapter.json_schemas(adapters, ref_template=REF + "{model}")  # type: ignore[arg-type]
-    components: dict[str, JsonSchema] = schemas["$defs"]
-    for name, schema in components.items():
-        schema.pop("title")
-        schema.update(_RULES.get(name, {}))
-        for key, about in schema["properties"].items():
-            about.update(_PROPERTY_RULES.get((name, key), {}))
-            _tidy(about)
-    return components
-
-
-def _tidy(about: JsonSchema) -> None:
-    """Remove what describes our models only: titles, and None as the default of a property."""
-    about.pop("title", None)
-    if about.get("default", ...) is None:
-        del about["default"]
-    if about.get("pattern") == ID_PATTERN:
-        about["format"] = "uuid"
-    # What pydantic says of an object with ids for names, in the words of the answers.
-    for value in about.pop("patternProperties", {}).values():
-        about["propertyNames"] = {"type": "string", "format": "uuid", "pattern": ID_PATTERN}
-        about["additionalProperties"] = value
 
 
 def _bare(hint: Any) -> Any:
@@ -232,7 +173,7 @@ def document(*, limited: bool = False) -> dict[str, Any]:
         statuses = (*entry.statuses, 429) if limited else entry.statuses
         operation = _operation(entry, statuses, answers)
         paths.setdefault("/v1" + entry.path, {})[entry.method.lower()] = operation
-    sent = bodies([entry.body for entry in ENDPOINTS if entry.body])
+    sent = shape_schemas([entry.body for entry in ENDPOINTS if entry.body], REF)
     # Both kinds of shape share one table of names in the document.
     clash = sent.keys() & answers.components.keys()
     assert not clash, f"two shapes of one name: {clash}"

@@ -61,6 +61,13 @@ _DATASET: Table = {
     ),
 }
 
+_SCHEMA: Table = {
+    "source": (
+        "Print the JSON Schema of a source file, by which editors complete and check it.",
+        "livedata.cli.lint:print_schema",
+    ),
+}
+
 _RESEARCH: Table = {
     "plan": ("Let the model plan a table that answers PROMPT.", "livedata.cli.research.plan:plan"),
     "create": (
@@ -203,6 +210,11 @@ COMMANDS: Table = {
         "Try a source: what it finds, and what a Run would say.",
         "spiders.cli.preview:preview",
     ),
+    "lint": (
+        "Judge source files as create would, and warn of what a careful person would question.",
+        "livedata.cli.lint:lint",
+    ),
+    "schema": ("Print the JSON Schema of what livedata reads.", _SCHEMA),
     "dataset": ("Create, list, change and export datasets.", _DATASET),
     "research": ("Make a table from a question, with a model.", _RESEARCH),
     "run": ("Run datasets now.", "spiders.cli.run:run"),

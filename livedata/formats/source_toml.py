@@ -14,6 +14,11 @@ from livedata.model.research.recipe import EntityKind, ResearchLimits
 if TYPE_CHECKING:
     from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 
+SCHEMA_FILE: Final = "source.schema.json"
+"""The JSON Schema of source files, which lies beside them: no machine has it at another place."""
+SCHEMA_LINE: Final = f"#:schema ./{SCHEMA_FILE}\n"
+"""The first line of a source file, by which editors and taplo find that schema."""
+
 _TEMPLATE = """\
 # What research looks for. Edit it, then: livedata research create --name NAME --plan FILE
 
@@ -46,7 +51,10 @@ scopeFields = {scope}
 
 
 def write_source(declared: Mapping[str, object]) -> str:
-    """Write a declaration as TOML in its JSON names; ``read_source`` reads it back equal."""
+    """Write a declaration as TOML in its JSON names; ``read_source`` reads it back equal.
+
+    A file of it begins with `SCHEMA_LINE`; a form on a page has no file beside it.
+    """
     source = declared["source"]
     columns = declared["columns"]
     assert isinstance(source, dict)

@@ -38,10 +38,33 @@ FieldIds = Annotated[tuple[Id, ...], Entries(50), AfterValidator(_each_once)]
 class CreateDataset(Shape):
     """Interface 4.1: the body of POST /v1/datasets, and what ``source.toml`` holds."""
 
-    name: DatasetName
-    question: Omittable[Question] = None
-    columns: Annotated[tuple[NewColumn, ...], Entries(50)]
-    source: Source
+    name: DatasetName = Field(
+        description="The name by which every command knows the dataset.", examples=["products"]
+    )
+    question: Omittable[Question] = Field(
+        None,
+        description="What the dataset is for, in your own words.",
+        examples=["Which products are there, and what do they cost?"],
+    )
+    columns: Annotated[tuple[NewColumn, ...], Entries(50)] = Field(
+        description="What the table holds, in the order in which it is shown.",
+        examples=[[{"name": "link", "type": "string", "key": True}]],
+    )
+    source: Source = Field(
+        description="Where the records are, and how each is read.",
+        examples=[
+            {
+                "version": 1,
+                "url": "https://shop.example/products",
+                "itemSelector": "li.product",
+                "fields": [
+                    {"name": "link", "read": {"kind": "attribute", "attribute": "href"}},
+                ],
+                "identity": {"kind": "source-key", "field": "link"},
+                "pagination": {"kind": "none"},
+            }
+        ],
+    )
 
 
 class UpdateDataset(Shape):

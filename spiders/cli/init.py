@@ -17,7 +17,7 @@ from livedata.cli.source.template import (
     blank_form,
     refuse_existing,
     url_refused,
-    write_new,
+    write_source_file,
     write_template,
 )
 from livedata.extraction.lists.page_lists import Lists
@@ -203,7 +203,8 @@ def _report(
                 value_proc=checked,
                 err=True,
             )
-    write_new(wanted.output, commented_source(proposed, file), force=wanted.force)
+    text = commented_source(proposed, file)
+    write_source_file(wanted.output, text, force=wanted.force, quiet=ctx.json)
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})
         return
@@ -258,7 +259,8 @@ def _name_for(declaration: dict[str, Any], name: str) -> str:
 def _give_template(ctx: CommandContext, wanted: Wanted, why: str, lists: Lists | None) -> None:
     """Say why nothing is proposed, and write the template if the page could be read."""
     if lists is not None:
-        write_new(wanted.output, blank_form(wanted.url, wanted.output), force=wanted.force)
+        form = blank_form(wanted.url, wanted.output)
+        write_source_file(wanted.output, form, force=wanted.force, quiet=ctx.json)
     if ctx.json:
         print_json(
             {"file": None if lists is None else str(wanted.output), **nothing_json(lists, why)}

@@ -13,7 +13,7 @@ from livedata.cli.source.source_file import not_ready
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.page_lists import Lists, SeenList
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
-from livedata.formats.source_toml import write_source
+from livedata.formats.source_toml import SCHEMA_LINE, write_source
 from livedata.messages.controls import escape_controls
 from livedata.messages.list_doubts import SHELL, Ways, doubt_sentence, missing_key
 from livedata.messages.render import sentence
@@ -139,7 +139,7 @@ def commented_source(proposed: Proposed, file: str) -> str:
     lines += [f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]
     lines.append("What else may stand here: livedata init --template -o template.toml")
     head = "".join(f"# {escape_controls(line)}\n" for line in lines)
-    return f"{head}\n{write_source(proposed.declaration)}"
+    return f"{SCHEMA_LINE}{head}\n{write_source(proposed.declaration)}"
 
 
 def first_rows(proposal: ProposedList) -> list[list[Scalar]]:

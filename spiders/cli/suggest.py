@@ -13,8 +13,8 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.explain import print_suggestion
 from livedata.cli.source.source_file import not_ready
-from livedata.cli.source.template import refuse_existing, write_new
-from livedata.formats.source_toml import write_source
+from livedata.cli.source.template import refuse_existing, write_source_file
+from livedata.formats.source_toml import SCHEMA_LINE, write_source
 from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.controls import escape_controls
 from livedata.model.problem import Remedy
@@ -68,7 +68,8 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, force: bool) ->
             with show_pages(name, quiet=ctx.json) as on_page:
                 trial, changes = revising.try_out(engine, declaration, on_page)
     if mending.suggestion["replaced"]:
-        write_new(output, _commented(declaration, mending, trial, name), force=force)
+        text = _commented(declaration, mending, trial, name)
+        write_source_file(output, text, force=force, quiet=ctx.json)
     _report(ctx, name, str(output), mending, trial, changes)
     end_process(EXIT_CODES.get(trial.verdict.outcome, 0), engine)
 
@@ -133,7 +134,7 @@ def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -
 
 
 def _commented(declaration: Mapping[str, Any], mending: Mending, trial: Trial, name: str) -> str:
-    """The file: what a trial says against it stands first, where nobody overlooks it."""
+    """The file: what a trial says against it stands on top, where nobody overlooks it."""
     lines = [f"A source for {name!r} as its page is now."]
     replaced, lost = mending.suggestion["replaced"], mending.suggestion["lost"]
     lines += [f"{each['target']}: {each['before']!r} became {each['after']!r}" for each in replaced]
@@ -142,4 +143,4 @@ def _commented(declaration: Mapping[str, Any], mending: Mending, trial: Trial, n
         lines.insert(0, not_ready(trial.error or "A Run would not accept this."))
     # What is quoted may hold a line end of the site: behind that, its text would be TOML.
     comment = "".join(f"# {escape_controls(line)}\n" for line in lines)
-    return f"{comment}\n{write_source(declaration)}"
+    return f"{SCHEMA_LINE}{comment}\n{write_source(declaration)}"

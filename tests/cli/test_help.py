@@ -56,7 +56,7 @@ def test_owner_and_json_stand_after_every_command(
     options = {option for parameter in command.params for option in parameter.opts}
     alone = {("demo",), ("mcp",), ("preview",), ("serve",), ("worker",)}
     # About the store of all owners: there is none to name.
-    whole = {("backup",), ("check",), ("doctor",), ("prune",)}
+    whole = {("backup",), ("check",), ("doctor",), ("prune",), ("lint",), ("schema", "source")}
     if not isinstance(command, click.Group) and path not in alone:
         assert "--json" in options
         assert ("--owner" in options) == (path not in whole)

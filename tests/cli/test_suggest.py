@@ -294,8 +294,10 @@ def test_a_source_that_a_run_would_not_take_is_written_as_not_ready(suggest: Sug
     out, err = suggest(code=3)
     assert "which is not ready" in out
     assert "livedata preview" in err
-    assert suggest.file.read_text().startswith("# NOT READY. ")
-    assert "status 404" in suggest.file.read_text().splitlines()[0]
+    schema, why = suggest.file.read_text().splitlines()[:2]
+    assert schema == "#:schema ./source.schema.json"
+    assert why.startswith("# NOT READY. ")
+    assert "status 404" in why
 
 
 def test_without_rows_there_is_nothing_to_look_for(suggest: Suggesting) -> None:

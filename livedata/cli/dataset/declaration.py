@@ -21,7 +21,7 @@ from livedata.cli.source.source_file import (
     tell_unapplied,
 )
 from livedata.cli.warnings import warn_if_low
-from livedata.formats.source_toml import declared_plan, write_declaration
+from livedata.formats.source_toml import SCHEMA_LINE, declared_plan, write_declaration
 from livedata.hints import Subject
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
@@ -80,7 +80,7 @@ def print_source(ctx: CommandContext, name: str) -> None:
     if ctx.json:
         print_json(_AS_JSON[run_kind(declaration["source"])](name, declaration))
     else:
-        print_text(write_declaration(name, declaration))
+        print_text(_HEADS[run_kind(declaration["source"])] + write_declaration(name, declaration))
 
 
 def _plan(name: str, declaration: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +93,8 @@ _AS_JSON: Final[Mapping[Kind, Callable[[str, dict[str, Any]], dict[str, Any]]]] 
     "research": _plan,
 }
 """What each kind of declaration is as JSON."""
+_HEADS: Final[Mapping[Kind, str]] = {"selectors": SCHEMA_LINE, "research": ""}
+"""What stands on top of each kind of declaration in a file."""
 
 
 @click.command("revise")

@@ -6,6 +6,8 @@ beside it may stand what `livedata apply` follows.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from livedata.cli.output.streams import print_message
@@ -17,7 +19,7 @@ from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.declaration_text import MAX_BYTES, NOT_READY, DeclarationText
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 S = TypeVar("S", bound=Shape)
 
@@ -42,6 +44,24 @@ def read_declaration(shape: type[S], path: Path) -> S:
     """
     written = _written(path)
     return written.shaped(shape, written.value())
+
+
+def sources_below(folder: Path) -> Iterator[Path]:
+    """The ``*.toml`` files in `folder` and below, by name; hidden files and folders are left out.
+
+    A link to a folder is not followed.
+    """
+    # os.walk names what it finds in a folder before it enters the folders in it.
+    for top, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith(".toml") and not name.startswith("."):
+                yield Path(top, name)
+
+
+def leads_outside(path: Path, folder: Path) -> bool:
+    """Whether a file is a link to what is not in `folder`: another project's, or a secret."""
+    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
 
 
 def locate_problems(error: Invalid, path: Path) -> Invalid:

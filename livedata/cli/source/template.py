@@ -10,6 +10,8 @@ import click
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.formats.json_schema import source_file_schema
+from livedata.formats.source_toml import SCHEMA_FILE, SCHEMA_LINE
 from livedata.hints import Subject
 from livedata.messages.controls import escape_controls
 from livedata.messages.request import predicate
@@ -19,7 +21,7 @@ from livedata.rules.network.targets import TargetPolicy, url_problem
 EXAMPLE = "https://shop.example/products"
 
 TEMPLATE = """\
-# What livedata reads, and how. Edit it, then try it: livedata preview {file}
+{schema}# What livedata reads, and how. Edit it, then try it: livedata preview {file}
 # When the preview is right: livedata dataset create {file}
 
 # The name by which every command knows the dataset (1 to 120 characters).
@@ -146,7 +148,7 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
         url_refused(url, ctx.settings.targets)
-    write_new(output, blank_form(url, output), force=force)
+    write_source_file(output, blank_form(url, output), force=force, quiet=ctx.json)
     if ctx.json:
         print_json({"file": str(output)})
         return
@@ -159,7 +161,18 @@ def blank_form(url: str | None, output: Path) -> str:
     # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
     # a line end in it would end.
     file = escape_controls(shlex.quote(str(output)))
-    return TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=file)
+    return TEMPLATE.format(schema=SCHEMA_LINE, url=json.dumps(url or EXAMPLE), file=file)
+
+
+def write_source_file(output: Path, text: str, *, force: bool, quiet: bool) -> None:
+    """Write a source file as `write_new` does, and the schema that its first line names."""
+    write_new(output, text, force=force)
+    schema = output.parent / SCHEMA_FILE
+    # One that is there may be of the version that a whole team works with.
+    if not schema.exists():
+        write_new(schema, json.dumps(source_file_schema(), indent=2) + "\n", force=False)
+        if not quiet:
+            print_message(f"Wrote {schema}: editors complete and check sources by it.")
 
 
 def write_new(output: Path, text: str, *, force: bool) -> None:

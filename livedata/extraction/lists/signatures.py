@@ -34,9 +34,13 @@ _STATE: Final = re.compile(
 )
 # Classes that a program writes: css-1x2y3z, sc-bdVaJa, Card_title__3kQzP.
 _GENERATED: Final = re.compile(
-    r"(?:css|sc|jss|emotion|svelte|chakra|style|styles|makeStyles|Mui\w*)-\w*\d?\w*"
+    r"(?:css|sc|jss|jsx|emotion|svelte|chakra|style|styles|makeStyles|Mui\w*)-\w*\d?\w*"
     r"|\w*__?[A-Za-z0-9_-]*(?=[A-Za-z]*\d)(?=\w*[A-Z])\w{5,}"
     r"|(?=[a-z]*\d)[a-z0-9]{6,}|(?=.*[A-Z])(?=.*\d)[A-Za-z0-9]{5,}|_[A-Za-z0-9]{5,}"
+)
+# The end of a class that a person may have written after all: css-button, _title, heading2.
+_WORD_LAST: Final = re.compile(
+    r"(?:.*[-_])?(?:[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*|[A-Z]{2,})\d{0,4}|[a-z]+\d{1,3}[a-z]+"
 )
 # Classes that say how an element looks on the screen: mt-4, flex, text-center.
 _UTILITY: Final = re.compile(
@@ -133,6 +137,11 @@ def class_cost(name: str) -> float:
     if _GENERATED.fullmatch(name):
         return GENERATED
     return PLAIN if len(name) < 3 else SEMANTIC
+
+
+def looks_generated(name: str) -> bool:
+    """Whether a class can only be one that a program made, and makes anew with each release."""
+    return bool(_GENERATED.fullmatch(name)) and not _WORD_LAST.fullmatch(name)
 
 
 def _signature(

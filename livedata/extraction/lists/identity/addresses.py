@@ -20,6 +20,8 @@ _OF_A_VISIT: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of parameters that say which visit, or which search, led there."""
+_OF_A_CLICK: Final = re.compile(r"utm_\w+|[a-z]{1,2}clid|srsltid", re.IGNORECASE)
+_LONG_ID: Final = 12
 _OF_A_PLACE: Final = re.compile(
     r"ref|token|.*(?:position|pos|rank|idx|index|row|place|offset)|page_?num(?:ber)?|page|start"
     r"|.*_?nonce|ts|timestamp|rnd|random",
@@ -55,6 +57,16 @@ def moving(addresses: Sequence[str], first: int) -> str | None:
             if _is_of_today(name, values, first):
                 return name
         elif _OF_A_PLACE.fullmatch(name) and counts_along(values):
+            return name
+    return None
+
+
+def of_a_visit(address: str) -> str | None:
+    """The parameter of an address that only the visit of one moment had, or None."""
+    for name, value in _parameters(address).items():
+        # An id of three digits may be that of a station: what a visit is given is long.
+        long = len(value) >= _LONG_ID
+        if _OF_A_CLICK.fullmatch(name) or (long and _OF_A_VISIT.fullmatch(name)):
             return name
     return None
 
