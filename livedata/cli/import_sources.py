@@ -24,7 +24,8 @@ from livedata.cli.source.source_file import (
     read_source,
     refuse_not_ready,
 )
-from livedata.formats.source_toml import write_source
+from livedata.cli.source.template import schema_text
+from livedata.formats.source_toml import SCHEMA_FILE, SCHEMA_LINE, write_source
 from livedata.hints import Subject
 from livedata.messages.controls import escape_controls
 from livedata.messages.request import format_detail, nearest, predicate, summary
@@ -110,7 +111,10 @@ def import_sources(
     recipe = None if like is None else _Recipe(like, _judged(like, targets))
     addresses = _told(addresses, targets, like)
     sources = _Sources(addresses, recipe, names, folder, targets).all()
-    actions = write_whole_files({each.file: each.text for each in sources}, folder, force=force)
+    texts = {each.file: each.text for each in sources}
+    if not (schema := folder / SCHEMA_FILE).exists():
+        texts[schema] = schema_text()
+    actions = write_whole_files(texts, folder, force=force)
     _report(ctx, sources, actions, folder, ready=recipe is not None)
 
 
@@ -214,7 +218,7 @@ class _Sources(Struct, frozen=True):
                 f"What proposes them: {Subject().command('init', entry.url)}",
             ]
         top = "".join(f"# {escape_controls(line)}\n" for line in lines)
-        text = f"{top}\n{write_source(declared)}"
+        text = f"{SCHEMA_LINE}{top}\n{write_source(declared)}"
         return _Written(entry, name, self.folder / f"{_stem(name)}.toml", text)
 
 

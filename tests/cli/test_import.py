@@ -59,6 +59,8 @@ def test_each_address_of_a_list_gets_a_source_like_the_recipe(livedata: Shell) -
     ]
     recipe, source = read_source(Path("like.toml")), read_source(Path(answer[1]["file"]))
     assert source.name == answer[1]["name"] == "shop.example-pots"
+    assert Path(answer[1]["file"]).read_text().startswith("#:schema ./source.schema.json\n")
+    assert json.loads(Path("sources/source.schema.json").read_text())["title"]
     assert source.columns == recipe.columns
     assert source.source == recipe.source.model_copy(update={"url": f"{POTS}/"})
     livedata("dataset", "create", answer[1]["file"])
@@ -78,7 +80,7 @@ def test_the_how_to_shows_what_is_printed(livedata: Shell) -> None:
     jobs = livedata("import", "watches.json", "--to", "watches")
     told = HOW_TO.split("on stderr:\n\n```\n")[1].split("```")[0]
     assert {*told.splitlines()} <= {*jobs.stderr.splitlines()}
-    mark = HOW_TO.split("second line:\n\n```\n")[1].split("```")[0]
+    mark = HOW_TO.split("first line:\n\n```\n")[1].split("```")[0]
     assert mark in Path("watches/kettles.toml").read_text()
 
 
@@ -278,7 +280,7 @@ def test_a_file_that_says_something_else_is_replaced_only_if_told(livedata: Shel
     kept.write_text("mended by hand")
     said = livedata.error("import", listing, *like())
     assert said.startswith(f"Error: {kept} would be written with another content; --force")
-    assert [file.name for file in Path("sources").iterdir()] == [kept.name]
+    assert [file.name for file in Path("sources").glob("*.toml")] == [kept.name]
     answer = livedata.json("import", listing, *like("--force"))
     assert [each["action"] for each in answer] == ["replace", "create"]
     assert len(written()) == 2
@@ -458,7 +460,7 @@ def test_the_watches_of_changedetection_io_become_sources_that_are_not_ready(
     ]
     assert "SECRET" not in done.output
     refused = livedata.error("dataset", "create", "sources/kettles.toml")
-    assert "sources/kettles.toml:2: this source is marked as not ready" in refused
+    assert "sources/kettles.toml:3: this source is marked as not ready" in refused
 
 
 @pytest.mark.usefixtures("folder")
@@ -518,7 +520,7 @@ filter:
 @pytest.mark.usefixtures("folder")
 def test_the_jobs_of_webchanges_and_urlwatch_become_sources(livedata: Shell) -> None:
     done = livedata("import", listed(JOBS, "jobs.yaml"), "--to", "sources")
-    read = [read_source(file) for file in sorted(Path("sources").iterdir())]
+    read = [read_source(file) for file in sorted(Path("sources").glob("*.toml"))]
     assert [(s.name, s.source.item_selector, s.source.render) for s in read] == [
         ("Kettles & pots", "li.product", "browser"),
         ("shop.example-pans", "#list", "static"),

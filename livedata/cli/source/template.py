@@ -170,9 +170,14 @@ def write_source_file(output: Path, text: str, *, force: bool, quiet: bool) -> N
     schema = output.parent / SCHEMA_FILE
     # One that is there may be of the version that a whole team works with.
     if not schema.exists():
-        write_new(schema, json.dumps(source_file_schema(), indent=2) + "\n", force=False)
+        write_new(schema, schema_text(), force=False)
         if not quiet:
             print_message(f"Wrote {schema}: editors complete and check sources by it.")
+
+
+def schema_text() -> str:
+    """The JSON Schema of a source, as the file that a source names on its first line."""
+    return json.dumps(source_file_schema(), indent=2) + "\n"
 
 
 def write_new(output: Path, text: str, *, force: bool) -> None:
