@@ -151,6 +151,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.source_test": {"cli", "hints"},
     "spiders.cli.trial_report": {"cli", "hints", "services"},
     "spiders.cli.init": {"cli", "hints"},
+    "spiders.cli.apply": {"cli", "config", "hints", "services", "store", "worker"},
     "spiders.cli.asked": {"config"},
     "spiders.cli.page_look": {"config", "services", "store"},
     "spiders.cli.revising": {"config", "services", "store"},

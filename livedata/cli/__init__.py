@@ -34,6 +34,7 @@ Exit codes:
   7  a Run of that dataset is already in progress
   8  the store cannot be reached
   9  doctor: something needs a person
+ 10  apply --plan: something would change
 130  Ctrl-C while no Run was in progress, or a second Ctrl-C
 With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
 """

@@ -65,29 +65,37 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
 
 
 def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    try:
+        if value == "-":
+            return _line("standard input", sys.stdin.read(LONGEST_ADDRESS + 1))
+        return None if value is None else kept_address(value)
+    except Invalid as error:
+        raise click.BadParameter(error.message) from None
+
+
+def kept_address(value: str, beside: Path = Path()) -> str:
     """An address as it is given, or from where it is kept: it may hold a password.
 
-    What stands on a command line is read by each user of the machine, and kept by the shell.
+    What stands on a command line is read by each user of the machine, and kept by the shell. A path
+    is relative to `beside`. Raises Invalid for a place that holds no address.
     """
-    kind, _, name = (value or "").partition(":")
-    if value == "-":
-        return _line("standard input", sys.stdin.read(LONGEST_ADDRESS + 1))
+    kind, _, name = value.partition(":")
     if kind == "env":
         return _line(f"the variable {name!r}", os.environ.get(name, ""))
     if kind == "file":
         try:
-            with Path(name).expanduser().open(encoding="utf-8") as file:
+            with (beside / Path(name).expanduser()).open(encoding="utf-8") as file:
                 return _line(f"the file {name!r}", file.read(LONGEST_ADDRESS + 1))
         except (OSError, RuntimeError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "there is no such text"
-            raise click.BadParameter(f"the file {name!r} cannot be read: {reason}.") from None
+            raise Invalid(f"the file {name!r} cannot be read: {reason}.") from None
     return value
 
 
 def _line(place: str, text: str) -> str:
     lines = text.split()
     if len(lines) != 1 or len(text) > LONGEST_ADDRESS:
-        raise click.BadParameter(
+        raise Invalid(
             f"{place} holds no address, or more than one; it is one line such as "
             "mailto://user:password@example.org"
         )

@@ -216,6 +216,10 @@ COMMANDS: Table = {
     ),
     "schema": ("Print the JSON Schema of what livedata reads.", _SCHEMA),
     "dataset": ("Create, list, change and export datasets.", _DATASET),
+    "apply": (
+        "Make the datasets agree with the sources below DIR.",
+        "spiders.cli.apply:apply",
+    ),
     "research": ("Make a table from a question, with a model.", _RESEARCH),
     "run": ("Run datasets now.", "spiders.cli.run:run"),
     "execute": (

@@ -15,11 +15,11 @@ from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.source_file import (
+    files_below,
     leads_outside,
     locate_problems,
     read_source,
     refuse_not_ready,
-    sources_below,
 )
 from livedata.formats.json_schema import source_file_schema
 from livedata.hints import Subject, hints
@@ -125,7 +125,7 @@ def _files(path: Path) -> Iterator[tuple[Path, Path | None]]:
     if not path.is_dir():
         yield path, None
         return
-    files = list(sources_below(path))
+    files = list(files_below(path))
     if not files:
         raise Invalid(f"{path}: there is no *.toml in this folder or below it.")
     for file in files:

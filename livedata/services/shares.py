@@ -8,6 +8,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from livedata.messages.templates import joined
 from livedata.model import ids
 from livedata.model.account import Share
 from livedata.model.dataset import Column
@@ -110,6 +111,12 @@ def check_names(wanted: Sequence[str], known: Sequence[str]) -> None:
     for name in wanted:
         if name not in known:
             raise Invalid(f"There is no column {name!r}. There is: {', '.join(known)}.")
+
+
+def in_words(columns: Sequence[str], clauses: Sequence[str]) -> str:
+    """What an address shows, in words."""
+    which = f"columns {', '.join(columns)}" if columns else "all columns"
+    return f"{which}{f' where {joined(clauses)}' if clauses else ''}"
 
 
 def list_shares(db: Database, owner: OwnerName, dataset: DatasetId | None = None) -> list[Share]:

@@ -252,17 +252,21 @@ def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
 
 def print_forecast(trial: Trial, forecast: Forecast) -> None:
     """Print a line per row that would change, and how many they are."""
-    revisions = list(_revisions(trial, forecast))
-    print_text(f"\n{_summary(trial, forecast)}")
-    for change in revisions[:MOST_LINES]:
-        cells = ", ".join(_cells(change, forecast.fields.names))
-        word = _WORDS[change.kind]
-        name = format_name(forecast.fields.namer(change.key, change.cells.values))
-        line = f"  {paint(f'{word:<7}', word)}  {name}  {cells}"
-        print_painted(line.rstrip())
-    if len(revisions) > MOST_LINES:
-        more = plural(len(revisions) - MOST_LINES, "row")
+    lines = [*forecast_lines(trial, forecast)]
+    print_text(f"\n{forecast_summary(trial, forecast)}")
+    for word, rest in lines[:MOST_LINES]:
+        print_painted(f"  {paint(f'{word:<7}', word)}  {rest}".rstrip())
+    if len(lines) > MOST_LINES:
+        more = plural(len(lines) - MOST_LINES, "row")
         print_message(f"  … and {more} more; --json has all.")
+
+
+def forecast_lines(trial: Trial, forecast: Forecast) -> Iterator[tuple[str, str]]:
+    """What would become of each row that would change, as a word, and the row with its cells."""
+    for change in _revisions(trial, forecast):
+        cells = ", ".join(_cells(change, forecast.fields.names))
+        name = format_name(forecast.fields.namer(change.key, change.cells.values))
+        yield _WORDS[change.kind], f"{name}  {cells}".rstrip()
 
 
 def _revisions(trial: Trial, forecast: Forecast) -> Iterator[RowChange]:
@@ -274,7 +278,8 @@ def _revisions(trial: Trial, forecast: Forecast) -> Iterator[RowChange]:
     )
 
 
-def _summary(trial: Trial, forecast: Forecast) -> str:
+def forecast_summary(trial: Trial, forecast: Forecast, run: str = "A Run now") -> str:
+    """How many rows such a Run would change."""
     changes = forecast.changes
     counts = f"{changes.count('created')} new, {changes.count('updated', 'returned')} changed"
     if trial.cut:
@@ -283,7 +288,7 @@ def _summary(trial: Trial, forecast: Forecast) -> str:
     else:
         gone = f", {changes.count('missing')} gone"
     stay = f"; {plural(len(changes.unchanged), 'row')} as before"
-    which = "This output" if forecast.held else "A Run now"
+    which = "This output" if forecast.held else run
     return f"{which} would change {forecast.dataset}: {counts}{gone}{stay}."
 
 

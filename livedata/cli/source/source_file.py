@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from livedata.cli.output.streams import print_message
 from livedata.hints import Subject
+from livedata.messages.request import summary
 from livedata.messages.templates import joined
 from livedata.model.base import Shape
-from livedata.model.errors import Invalid
+from livedata.model.errors import Detail, Invalid, LocatedDetail
 from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.declaration_text import MAX_BYTES, NOT_READY, DeclarationText
 
@@ -26,13 +27,17 @@ S = TypeVar("S", bound=Shape)
 
 def read_source(path: Path) -> SourceFile:
     """Read the declaration of a source in the file at `path`, as `read_declaration` does."""
-    written = _written(path)
+    return as_source(read_text(path))
+
+
+def as_source(written: DeclarationText) -> SourceFile:
+    """The declaration of a source in such a text. Raises Invalid."""
     value = written.value()
     # Each of its properties would be told as unknown, and those of a source as missing.
     if isinstance(value, dict) and "rowIdentity" in value and "source" not in value:
         raise Invalid(
-            f"{path}: this is a plan of research, and not a source; livedata research create "
-            "--name NAME --plan FILE makes a dataset of it."
+            f"{written.file}: this is a plan of research, and not a source; livedata research "
+            "create --name NAME --plan FILE makes a dataset of it."
         )
     return written.shaped(SourceFile, value)
 
@@ -42,11 +47,11 @@ def read_declaration(shape: type[S], path: Path) -> S:
 
     Only the shape is judged; `locate_problems` adds file and line to what other rules refuse.
     """
-    written = _written(path)
+    written = read_text(path)
     return written.shaped(shape, written.value())
 
 
-def sources_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path]:
     """The ``*.toml`` files in `folder` and below, by name; hidden files and folders are left out.
 
     A link to a folder is not followed.
@@ -67,14 +72,15 @@ def leads_outside(path: Path, folder: Path) -> bool:
 def locate_problems(error: Invalid, path: Path) -> Invalid:
     """Put ``file:line:`` before each message of `error`, by line; `path` holds the declaration."""
     try:
-        written = _written(path)
+        written = read_text(path)
     except Invalid:
         # A file that is gone meanwhile has no lines to tell.
         return error
     return written.locate(error)
 
 
-def _written(path: Path) -> DeclarationText:
+def read_text(path: Path) -> DeclarationText:
+    """The text of the file at `path`. Raises Invalid."""
     try:
         with path.open("rb") as file:
             # One byte more than allowed tells a file that is too large, without reading it whole.
@@ -104,13 +110,45 @@ def not_ready(why: str) -> str:
 
 def refuse_not_ready(path: Path) -> None:
     """Refuse a file that still has the mark among the comments at its top; raises Invalid."""
-    if (mark := _written(path).not_ready) is not None:
+    check_ready(read_text(path))
+
+
+def check_ready(written: DeclarationText) -> None:
+    """The same of a text that was read."""
+    if (mark := written.not_ready) is not None:
         number, why = mark
-        preview = Subject().command("preview", str(path))
+        preview = Subject().command("preview", written.file)
         raise Invalid(
-            f"{path}:{number}: this source is marked as not ready: {why}. Edit it until "
+            f"{written.file}:{number}: this source is marked as not ready: {why}. Edit it until "
             f"{preview} is right, then delete line {number} of the file."
         )
+
+
+def sources_below(folder: Path) -> list[Path]:
+    """The ``*.toml`` below a folder but in hidden ones, by their paths.
+
+    Raises Invalid if there is none, or if a link leads out of the folder: whoever reviews the
+    folder does not see what changes behind it.
+    """
+    if not folder.is_dir():
+        what = "a file, not a folder" if folder.exists() else "no folder that is there"
+        raise Invalid(f"{folder}: this is {what}; name one with sources, such as sources.")
+    whole, found, leading_out = folder.resolve(), list[Path](), list[Detail]()
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for path in (Path(place, name) for name in (*folders, *sorted(files))):
+            if path.is_symlink() and not path.resolve().is_relative_to(whole):
+                if path.suffix == ".toml" or path.is_dir():
+                    said = f"{path}: this link leads out of {folder}; put the file itself there"
+                    leading_out.append(LocatedDetail("", said))
+            elif path.suffix == ".toml" and path.is_file() and not path.is_symlink():
+                found.append(path)
+    if leading_out:
+        raise Invalid(summary(leading_out[0].message, len(leading_out)), tuple(leading_out))
+    if not found:
+        init = Subject().command("init", options=["-o", str(folder / "table.toml")])
+        raise Invalid(f"{folder}: no file below this folder is named *.toml. Write one: {init}")
+    return sorted(found)
 
 
 def tell_unapplied(owner: str, declared: SourceFile, path: Path) -> None:
