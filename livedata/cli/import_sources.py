@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from msgspec import Struct
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
-from livedata.cli.output.whole_file import write_whole_files
+from livedata.cli.output.whole_file import file_stem, write_whole_files
 from livedata.cli.source.address_list import AddressList, Entry, read_addresses
 from livedata.cli.source.source_file import (
     locate_problems,
@@ -41,9 +40,6 @@ from livedata.rules.network.targets import TargetPolicy, url_problem
 _PARTS: Final = ("host", "path", "last", "n", "like")
 _DEFAULT: Final = "{host}-{path}"
 _ENDING: Final = re.compile(r"\.(?:html?|php|aspx?|jsp)$", re.IGNORECASE)
-_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
-"""What a file may not be called on Windows."""
-_LONGEST: Final = 200
 
 
 class _Written(Struct, frozen=True):
@@ -219,7 +215,7 @@ class _Sources(Struct, frozen=True):
             ]
         top = "".join(f"# {escape_controls(line)}\n" for line in lines)
         text = f"{SCHEMA_LINE}{top}\n{write_source(declared)}"
-        return _Written(entry, name, self.folder / f"{_stem(name)}.toml", text)
+        return _Written(entry, name, self.folder / f"{file_stem(name)}.toml", text)
 
 
 def _like(recipe: SourceFile, name: str, entry: Entry) -> dict[str, Any]:
@@ -346,15 +342,6 @@ def _of_address(url: str) -> dict[str, str]:
     words = ["-".join(part.split()) for part in path]
     host = (parts.hostname or "").removeprefix("www.")
     return {"host": host, "path": "-".join(words), "last": words[-1] if words else ""}
-
-
-def _stem(name: str) -> str:
-    """What a file may be called on every system; names that differ in case alone are one."""
-    stem = re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", name).lower()).strip("-.")
-    stem = stem.encode()[:_LONGEST].decode(errors="ignore")
-    if not stem:
-        raise Invalid(f'its name "{name}" has no letter and no digit to call a file by.')
-    return f"_{stem}" if _RESERVED.match(stem) else stem
 
 
 def _twice(name: str, entry: Entry, other: Entry) -> str:

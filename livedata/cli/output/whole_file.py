@@ -7,19 +7,35 @@ import os
 import re
 import secrets
 import shutil
+import unicodedata
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from livedata.messages.templates import few
-from livedata.model.errors import Conflict, NotFound
+from livedata.model.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 FileAction = Literal["create", "replace", "leave"]
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
+"""What a file may not be called on Windows."""
+_LONGEST_STEM = 200
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+
+
+def file_stem(name: str) -> str:
+    """What the file of a dataset may be called on every system, without its ending.
+
+    Names that differ in case alone have one. Raises Invalid for a name without letters and digits.
+    """
+    stem = re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", name).lower()).strip("-.")
+    stem = stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
+    if not stem:
+        raise Invalid(f'its name "{name}" has no letter and no digit to call a file by.')
+    return f"_{stem}" if _RESERVED.match(stem) else stem
 
 
 def check_output(output: Path, *, force: bool, option: str = "-o") -> None:
