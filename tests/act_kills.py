@@ -25,7 +25,9 @@ from livedata.model.errors import StoreUnavailable
 from livedata.model.harvest import StopReason
 from livedata.model.ids import Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import attempts, datasets, retention, runs, scheduler
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import apply, attempts, datasets, retention, runs, scheduler
+from livedata.services.apply import Terms
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import digests
@@ -34,7 +36,7 @@ from livedata.store.database.store import Store
 from tests.broken_disk import break_disk
 from tests.databases import everything
 from tests.dying import die_at, fail_at, in_child
-from tests.made import harvest, make_dataset, take
+from tests.made import harvest, make_dataset, source_of, take
 from tests.notices.conftest import add_notice
 
 STEP = 16 * 1024
@@ -109,11 +111,30 @@ def pruning(store: Store) -> Act:
     return lambda store: list(retention._forget(store, LATER))
 
 
+def applying(store: Store) -> Act:
+    """A folder that makes, revises and pauses datasets, with schedules, notices and shares."""
+    for name in ("old", "shop"):
+        make_dataset(store, "eve", name=name)
+    folder = [
+        source_of(
+            name,
+            source={"itemSelector": "li.product"},
+            schedule={"cron": "0 6 * * *", "status": "active"},
+            notice=[{"name": name, "command": "cat", "when": ["price < 5"]}],
+            share=[{"label": "sheet"}],
+        )
+        for name in ("lamps", "shop")
+    ]
+    terms = Terms(TargetPolicy(), prune=True)
+    return lambda store: apply.apply(store, "eve", folder, terms)
+
+
 ACTS: Mapping[str, Callable[[Store], Act]] = {
     "finish": finishing,
     "tick": ticking,
     "claim": claiming,
     "digest": telling,
+    "apply": applying,
 }
 
 

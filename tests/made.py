@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from livedata.extraction.cells import row_key
 from livedata.messages.validation import read
@@ -12,9 +12,12 @@ from livedata.model.harvest import Harvest, PageRead, Record, StopReason
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
+from livedata.model.source_file import SourceFile
+from livedata.rules.declaration.declaration_text import DeclarationText
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.folder import FolderSource
 from livedata.store import runs as run_store
 from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
@@ -75,6 +78,21 @@ def declared(
             "pagination": {"kind": "none"},
         },
     }
+
+
+def source_of(name: str, **parts: Any) -> FolderSource:
+    """A source of a folder, with what parts of it are given."""
+    body: dict[str, Any] = declared(name)
+    body["source"] |= parts.pop("source", {})
+    if label := parts.pop("label", None):
+        body["columns"] = [
+            {**each, "label": label} if each["name"] == "price" else each
+            for each in body["columns"]
+        ]
+    file = f"{name}.toml"
+    source = read(SourceFile, body | {key: value for key, value in parts.items() if value})
+    targets = [("command", "cat")] * len(source.notice or ())
+    return FolderSource(file, source, DeclarationText("", file), targets)
 
 
 GOES_ON = Problem("pagination.max_pages", {"max_pages": 1}, 1, URL)

@@ -174,7 +174,7 @@ _WRITERS: Final[Mapping[Kind, Callable[[str, Mapping[str, Any]], str]]] = {
 
 
 def column_changes(current: Sequence[Column], declared: Sequence[NewColumn]) -> Iterator[str]:
-    """What a file says otherwise of columns: labels, descriptions, and user columns to add."""
+    """What a file says otherwise of columns that stay, and which ones of the user it adds."""
     had = columns_by_name(current)
     for column in declared:
         old = had.get(column.name)
@@ -187,6 +187,19 @@ def column_changes(current: Sequence[Column], declared: Sequence[NewColumn]) -> 
         if column.description not in {None, old.get("description")}:
             was = old.get("description", "none")
             yield f"description of {column.name}: {was} → {column.description}"
+
+
+def collected_changes(current: Sequence[Column], declared: Sequence[NewColumn]) -> Iterator[str]:
+    """Which collected columns a file adds, and which it drops."""
+    had = {each["name"] for each in current if each["ownership"] == "collected"}
+    wanted = [each for each in declared if each.ownership == "collected"]
+    for column in wanted:
+        if column.name not in had:
+            yield f"column {column.name} ({column.type}) is added"
+    names = {column.name for column in wanted}
+    for old in current:
+        if old["name"] in had - names:
+            yield f"column {old['name']} is dropped: it is read no more, and stays in the history"
 
 
 def source_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

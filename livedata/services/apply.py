@@ -11,7 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.formats.source_toml import column_changes, source_changes
+from livedata.formats.source_toml import collected_changes, column_changes, source_changes
 from livedata.messages.request import nearest
 from livedata.messages.templates import joined
 from livedata.messages.validation import read
@@ -209,8 +209,12 @@ class _Planner:
             why = f'names "{source.name}", whose rows are read in another way: by research, say'
             raise wrong("name", f"{why}; give this source another name")
         datasets.check_revision(self._reader, self._owner, key, source.declared)
-        sentences = [*source_changes(before, source.declared.source.pinned())]
-        of_columns = [*column_changes(current["columns"], source.declared.columns)]
+        declared, columns = source.declared, current["columns"]
+        sentences = [
+            *collected_changes(columns, declared.columns),
+            *source_changes(before, declared.source.pinned()),
+        ]
+        of_columns = [*column_changes(columns, declared.columns)]
         values = self._values(source, current)
         known: Mapping[str, object] = {**current}
         said = [f"{name}: {known[name] or 'none'} → {new}" for name, new in values.items()]

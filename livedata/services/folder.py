@@ -28,7 +28,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.store.notices import Subscription
 
 _CLASHES: Final[Mapping[Clash, Detail]] = {
-    "silent": Detail("silent-for", 'goes with on = "silent": give both, or neither'),
+    "silent": Detail("silent-for", 'goes with silent in on: give both, such as "2d", or neither'),
     "filter": Detail("on", "must have changes: when, kind, columns and ignore are about them"),
     "digest": Detail("on", "must have changes: digest gathers them"),
 }

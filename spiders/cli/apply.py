@@ -367,7 +367,9 @@ def _forecast(
     if dataset is not None:
         trial, changes = beside_rows(db, ctx.owner, dataset, ctx.settings, trial)
         if changes is not None:
-            rows = [f"{word}  {rest}" for word, rest in forecast_lines(trial, changes)]
+            rows = [
+                click.unstyle(f"{word}  {rest}") for word, rest in forecast_lines(trial, changes)
+            ]
             return forecast_summary(trial, changes, _SAVED), rows
     if trial.verdict.outcome != "accept":
         return f"{_SAVED} would not be accepted: {trial.error}", []

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from livedata.formats.source_toml import write_source
+from livedata.services import queries
 from spiders.saved.pages import saving
 from tests.cli.test_home import nobody, open_to_all
 from tests.crawling import shop_source
+from tests.made import make_store, take
 from tests.site import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from livedata.model.row import Scalar
     from tests.cli.shell import Shell
     from tests.site import Site
 
@@ -484,3 +488,49 @@ def test_of_a_page_that_was_asked_for_twice_the_last_answer_is_kept(bench: Bench
     names = {path.name for path in bench.folder.iterdir()}
     assert names == {"1.html", "index.json", "rows.json"}
     assert bench.test()[0] == f"1 page in {bench.folder}: 2 rows as saved.\n"
+
+
+def test_a_plan_says_what_a_run_of_the_saved_pages_would_change(saved: Bench) -> None:
+    sources = saved.folder.parent / "sources"
+    sources.mkdir()
+    saved.file = sources / "shop.toml"
+    saved.declare()
+    tested = f'[test]\npages = "../{saved.folder.name}"\n'
+    saved.file.write_text(saved.file.read_text() + tested)
+    shown, _ = saved("apply", str(sources), "--plan", code=10)
+    assert "  A Run of the saved pages would add 3 rows\n" in shown
+    saved("apply", str(sources))
+    rows: list[dict[str, Scalar]] = [
+        {"sku": f"{number}", "name": f"Café {number}", "price": number * 10, "stock": True}
+        for number in range(1, 4)
+    ]
+    with closing(make_store(saved.livedata.home)) as store:
+        take(store, queries.find_dataset(store, "local", "shop"), rows)
+    # Of a source that stays as it is no page is read.
+    assert saved("apply", str(sources), "--plan") == (
+        "",
+        "Nothing to change: 1 source applied already.\n",
+    )
+    saved.edit("2.html", ">30<", ">33<")
+    saved.declare(itemSelector="li")
+    saved.file.write_text(saved.file.read_text() + tested)
+    shown, _ = saved("apply", str(sources), "--plan", code=10)
+    assert shown == (
+        f"revise  shop  ({saved.file})\n"
+        "  selector of items: li.product → li\n"
+        "  A Run of the saved pages would change shop: 0 new, 1 changed, 0 gone; 2 rows as "
+        "before.\n"
+        "    changed  Café 3 (3)  price: 30 → 33\n"
+    )
+    shown, _ = saved("apply", str(sources), "--plan", "--format", "markdown", code=10)
+    assert "  - <code>changed  Café 3 (3)  price&#58; 30 → 33</code>\n" in shown
+    shown, _ = saved("apply", str(sources), "--plan", "--json", code=10)
+    assert json.loads(shown)[0]["changes"][-1] == "changed  Café 3 (3)  price: 30 → 33"
+    saved.declare(itemSelector="p")
+    saved.file.write_text(saved.file.read_text() + tested)
+    shown, _ = saved("apply", str(sources), "--plan", code=10)
+    assert "  A Run of the saved pages would not be accepted: " in shown
+    saved.file.write_text(saved.file.read_text().replace("../", "../no"))
+    _, said = saved("apply", str(sources), "--plan", code=1)
+    line = len(saved.file.read_text().splitlines())
+    assert f"{saved.file}:{line}: test.pages: There is no folder " in said
