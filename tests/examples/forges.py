@@ -1,8 +1,8 @@
 """What executes the steps of examples/ci as they stand there: a bare remote, and its CI.
 
-What cannot be had here has the nearest thing in its place: the checkout of a forge is `git clone`, its
-artefacts are a folder, and what installs livedata does nothing, as the tests have it. At GitHub `gh`
-is a script that asks files in place of the API; at GitLab curl asks a server on loopback.
+What cannot be had here has the nearest thing in its place: the checkout of a forge is `git clone`,
+its artefacts are a folder, and what installs livedata does nothing, as the tests have it. At GitHub
+`gh` is a script that asks files in place of the API; at GitLab curl asks a server on loopback.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs
 
 import yaml  # type: ignore[import-untyped]
+from typing_extensions import override
 
 from tests.site import Answer
 from tests.test_readme import ROOT
@@ -59,7 +60,7 @@ else:
 
 
 class Forge(ABC):
-    """A forge with one repository; ``work`` is Alice's clone of it, with its ``main`` checked out."""
+    """A forge with one repository, of which ``work`` is Alice's clone."""
 
     file: ClassVar[str]
 
@@ -104,10 +105,6 @@ class Forge(ABC):
         self.git("add", "-A")
         self.git("commit", "-q", "-m", f"On {branch}")
         self.git("push", "-q", "origin", f"HEAD:{branch}")
-
-    def at_night(self) -> None:
-        """What Alice pulls the next morning."""
-        self.git("pull", "-q", "origin", "main")
 
     def _clone(self, branch: str) -> Path:
         place = self.home / "runner"
@@ -164,13 +161,16 @@ class GitHub(Forge):
     def _write_artifacts(self) -> None:
         (self.home / "artifacts.json").write_text(json.dumps({"artifacts": self.kept}))
 
+    @override
     def check(self, branch: str) -> tuple[int, str]:
         return self._job("check", branch)
 
+    @override
     def tables(self) -> tuple[int, str]:
         return self._job("tables", "main")
 
     @property
+    @override
     def comments(self) -> list[str]:
         return [each["body"] for each in json.loads((self.home / "comments.json").read_text())]
 
@@ -242,9 +242,11 @@ class GitLab(Forge):
         site.route(f"{self._API}/jobs/artifacts/main/download?job=tables", self._download)
         site.route(f"{self._API}/merge_requests/3/notes", self._note)
 
+    @override
     def check(self, branch: str) -> tuple[int, str]:
         return self._job("check", self._clone(branch))
 
+    @override
     def tables(self) -> tuple[int, str]:
         place = self._clone("main")
         self.git("checkout", "-q", "--detach", at=place)
@@ -263,6 +265,7 @@ class GitLab(Forge):
         return code, log + said
 
     @property
+    @override
     def comments(self) -> list[str]:
         return self.notes
 
