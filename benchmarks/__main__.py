@@ -11,6 +11,7 @@ GROUPS = (
     "latency",
     "within",
     "start",
+    "apply",
     "size",
     "replay",
     "research",

@@ -87,6 +87,8 @@ GOALS: Mapping[int | str, Goal] = {
     59: Goal("what is new over 100 datasets, until the first byte of its page", 150, 50, "ms"),
     60: Goal("what that page weighs with all that it loads", 130, 120, "KB"),
     61: Goal("the API beside 16 browsers that load that page without a pause, p99", 300, 150, "ms"),
+    62: Goal("what a folder of 100 sources would change, CPU", 1.0, 0.6, "s"),
+    63: Goal("applying a folder of 100 sources, CPU", 3.0, 1.0, "s"),
 }
 
 

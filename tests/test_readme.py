@@ -147,6 +147,7 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
         *("schedule", "mend-a-selector", "back-up", "move-a-dataset", "deploy"),
         *(
             "test-a-source",
+            "lint",
             "share",
             "spreadsheets",
             "python",

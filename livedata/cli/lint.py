@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import click
@@ -14,29 +13,19 @@ import click
 from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.source.source_file import (
-    files_below,
-    leads_outside,
-    locate_problems,
-    read_source,
-    refuse_not_ready,
-)
+from livedata.cli.source.source_file import as_source, check_ready, read_text, sources_below
 from livedata.formats.json_schema import source_file_schema
 from livedata.hints import Subject, hints
 from livedata.messages.request import invalid
 from livedata.messages.templates import joined, plural
-from livedata.model.errors import Detail, Invalid
-from livedata.model.source_file import SourceFile
-from livedata.rules.declaration.consistency import check, check_name
-from livedata.rules.declaration.cron import schedule_problem
+from livedata.model.errors import Detail
 from livedata.rules.declaration.lint_rules import LINT_RULES
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services.folder import FolderSource, Problems, judge
 
 ERRORS: Final[Mapping[str, str]] = {
-    "invalid": "What dataset create would refuse",
+    "invalid": "What create or apply would refuse",
     "not-ready": "A source that is marked as not ready",
-    "repeated-name": "Two files that declare one dataset",
-    "outside": "A link to a file outside of the folder",
 }
 """The rules that no source may break, and what each finds."""
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -49,7 +38,7 @@ class Finding(NamedTuple):
     file: str
     line: int
     rule: str
-    level: Literal["error", "warning"]
+    level: str
     message: str
 
 
@@ -99,10 +88,11 @@ def lint(ctx: CommandContext, paths: tuple[Path, ...], ignored: tuple[str, ...],
     """
     if ctx.json and form != "text":
         raise click.UsageError("Give --json or --format, not both.")
-    files = dict.fromkeys(found for path in paths for found in _files(path))
+    # What is named twice, or lies in a folder that is named too, is read once.
+    files = {file.absolute(): file for path in paths for file in _files(path)}
     findings = [
         finding
-        for finding in _judged(list(files), ctx.settings.targets)
+        for finding in _judged(list(files.values()), ctx.settings.targets)
         if finding.rule not in ignored
     ]
     _PRINTERS["json" if ctx.json else form](findings)
@@ -120,81 +110,44 @@ def _known(name: str) -> str:
     raise click.BadParameter(f"there is no rule {name!r}; there is {joined(list(LINT_RULES))}")
 
 
-def _files(path: Path) -> Iterator[tuple[Path, Path | None]]:
-    """The files to read, each with the folder that it may not lead out of."""
-    if not path.is_dir():
-        yield path, None
-        return
-    files = list(files_below(path))
-    if not files:
-        raise Invalid(f"{path}: there is no *.toml in this folder or below it.")
-    for file in files:
-        yield file, path
+def _files(path: Path) -> Sequence[Path]:
+    return sources_below(path) if path.is_dir() else (path,)
 
 
-def _judged(files: Sequence[tuple[Path, Path | None]], targets: TargetPolicy) -> Iterator[Finding]:
+def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
     """What is to be said of all files, in their order and by line."""
-    first: dict[str, Path] = {}
-    for path, folder in files:
-        if folder is not None and leads_outside(path, folder):
-            why = f"The file is a link to what is not in {folder}; put the file itself there."
-            yield Finding(str(path), 1, "outside", "error", why)
-            continue
-        found = list(_of_file(path, targets, first))
-        yield from sorted(found, key=lambda finding: finding.line)
+    refused, unready, sources = Problems(), Problems(), list[FolderSource]()
+    for path in files:
+        with refused.of():
+            written = read_text(path)
+            sources.append(FolderSource(str(path), as_source(written), written))
+            with unready.of():
+                check_ready(written)
+    judge(sources, targets, refused)
+    warned = [
+        ("warning", rule.name, detail)
+        for source in sources
+        for rule in LINT_RULES.values()
+        if (places := list(rule.find(source.declared)))
+        for detail in source.written.locate(invalid(places)).details
+    ]
+    told = [
+        *(("error", "invalid", detail) for detail in refused.details),
+        *(("error", "not-ready", detail) for detail in unready.details),
+        *warned,
+    ]
+    order = {str(path): number for number, path in enumerate(files)}
+    findings = [_placed(level, rule, detail, order) for level, rule, detail in told]
+    return sorted(findings, key=lambda each: (order[each.file], each.line))
 
 
-def _of_file(path: Path, targets: TargetPolicy, first: dict[str, Path]) -> Iterator[Finding]:
-    try:
-        declared = read_source(path)
-    except Invalid as error:
-        yield from _placed(error, path, "invalid", "error")
-        return
-    yield from _refusals(declared, path, targets)
-    if declared.name in first:
-        other = first[declared.name]
-        why = f'is "{declared.name}" in {other} too; each dataset has a name of its own'
-        yield from _at([Detail("name", why)], path, "repeated-name", "error")
-    first.setdefault(declared.name, path)
-    for rule in LINT_RULES.values():
-        yield from _at(list(rule.find(declared)), path, rule.name, "warning")
-
-
-def _refusals(declared: SourceFile, path: Path, targets: TargetPolicy) -> Iterator[Finding]:
-    """What create and apply would refuse of a file that has its shape."""
-    judges: Sequence[tuple[str, Callable[[], None]]] = (
-        ("invalid", lambda: check_name(declared.name)),
-        ("invalid", lambda: check(declared, targets)),
-        ("not-ready", lambda: refuse_not_ready(path)),
-    )
-    for rule, judge in judges:
-        try:
-            judge()
-        except Invalid as error:
-            yield from _placed(locate_problems(error, path), path, rule, "error")
-    cron = declared.schedule and declared.schedule.cron
-    if cron and (problem := schedule_problem(cron)):
-        yield from _at([Detail("schedule.cron", problem)], path, "invalid", "error")
-
-
-def _at(
-    details: Sequence[Detail], path: Path, rule: str, level: Literal["error", "warning"]
-) -> Iterator[Finding]:
-    if details:
-        yield from _placed(locate_problems(invalid(details), path), path, rule, level)
-
-
-def _placed(
-    error: Invalid, path: Path, rule: str, level: Literal["error", "warning"]
-) -> Iterator[Finding]:
-    """A finding for each sentence, which begins with its place as `locate_problems` writes it."""
-    for detail in error.details or (Detail("", error.message, error.remedies),):
-        rest = detail.message.removeprefix(str(path))
-        place = re.match(r":(\d+): |: ", rest)
-        line = int(place[1] or 1) if place else 1
-        sentence = rest[place.end() :] if place else rest
-        said = [f"{sentence.removesuffix('.')}.", *hints(detail.remedies, Subject())]
-        yield Finding(str(path), line, rule, level, " ".join(said))
+def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> Finding:
+    """A finding of a sentence that begins with its place: ``file:line:``, or ``file:`` alone."""
+    file = max((file for file in files if detail.message.startswith(f"{file}:")), key=len)
+    number, _, rest = detail.message.removeprefix(f"{file}:").partition(":")
+    line, sentence = (int(number), rest) if number.isdecimal() else (1, f"{number}:{rest}")
+    said = [f"{sentence.strip().removesuffix('.')}.", *hints(detail.remedies, Subject())]
+    return Finding(file, line, rule, level, " ".join(said))
 
 
 def _summary(findings: Sequence[Finding], files: int) -> str:
@@ -218,11 +171,17 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
+def as_annotation(finding: Finding) -> str:
+    """The workflow command by which GitHub shows a finding at its line."""
+    title = f"livedata {finding.rule}"
+    place = {"file": finding.file, "line": str(finding.line), "title": title}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
+    return f"::{finding.level} {properties}::{_data(finding.message)}"
+
+
 def _print_github(findings: Iterable[Finding]) -> None:
     for each in findings:
-        place = {"file": each.file, "line": str(each.line), "title": f"livedata {each.rule}"}
-        properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
-        print_text(f"::{each.level} {properties}::{_data(each.message)}")
+        print_text(as_annotation(each))
 
 
 def _data(text: str) -> str:

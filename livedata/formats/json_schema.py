@@ -104,8 +104,12 @@ def source_file_schema() -> JsonSchema:
 
 def _for_editors(key: str, about: JsonSchema) -> JsonSchema:
     """A property with a title, in words of the dialect that every editor knows."""
-    # OpenAPI has this word; in JSON Schema it means nothing.
-    kept = {word: value for word, value in about.items() if word != "discriminator"}
+    kept = dict(about)
+    # OpenAPI has this word, in JSON Schema it means nothing: what may stand there is said besides,
+    # for that none of several shapes fits tells nobody which word is wrong.
+    if chosen := kept.pop("discriminator", None):
+        words = {"enum": list(chosen["mapping"])}
+        kept["properties"] = {chosen["propertyName"]: words}
     # Up to draft 7, which editors of TOML follow, nothing counts that stands beside a reference.
     reference = kept.pop("$ref", None)
     referred = {} if reference is None else {"allOf": [{"$ref": reference}]}

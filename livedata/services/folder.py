@@ -61,6 +61,11 @@ class Problems:
     def __init__(self) -> None:
         self._details: list[Detail] = []
 
+    @property
+    def details(self) -> Sequence[Detail]:
+        """What was refused so far; an error names the first of them only."""
+        return tuple(self._details)
+
     @contextmanager
     def of(self, written: DeclarationText | None = None, path: str = "") -> Iterator[None]:
         """Keep what is refused meanwhile; below a `path` of the file that was written."""

@@ -14,10 +14,11 @@ import click
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.template import (
+    add_schema,
     blank_form,
     refuse_existing,
     url_refused,
-    write_source_file,
+    write_new,
     write_template,
 )
 from livedata.extraction.lists.page_lists import Lists
@@ -127,15 +128,18 @@ def _look_and_write(ctx: CommandContext, wanted: Wanted) -> None:
         look = engine.run(fetch_lists(engine, url, render, fetching, wanted.like))
         if look.lists is None or not is_read(look.lists, is_named=wanted.is_named):
             _report_nothing(ctx, wanted, look)
+            add_schema(wanted.output, quiet=ctx.json)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wanted, look.lists)
         proposal = _proposal(wanted, look.lists, chosen)
         if isinstance(proposal, str):
             _give_template(ctx, wanted, proposal, look.lists)
+            add_schema(wanted.output, quiet=ctx.json)
             end_process(3, engine)
         name = name_of(look.lists, url)
         proposed = engine.run(Prover(engine, fetching, url, render, name).prove(proposal))
     _report(ctx, wanted, look.lists, chosen, proposed)
+    add_schema(wanted.output, quiet=ctx.json)
     end_process(0 if proposed.ready else 3, engine)
 
 
@@ -203,8 +207,7 @@ def _report(
                 value_proc=checked,
                 err=True,
             )
-    text = commented_source(proposed, file)
-    write_source_file(wanted.output, text, force=wanted.force, quiet=ctx.json)
+    write_new(wanted.output, commented_source(proposed, file), force=wanted.force)
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})
         return
@@ -259,8 +262,7 @@ def _name_for(declaration: dict[str, Any], name: str) -> str:
 def _give_template(ctx: CommandContext, wanted: Wanted, why: str, lists: Lists | None) -> None:
     """Say why nothing is proposed, and write the template if the page could be read."""
     if lists is not None:
-        form = blank_form(wanted.url, wanted.output)
-        write_source_file(wanted.output, form, force=wanted.force, quiet=ctx.json)
+        write_new(wanted.output, blank_form(wanted.url, wanted.output), force=wanted.force)
     if ctx.json:
         print_json(
             {"file": None if lists is None else str(wanted.output), **nothing_json(lists, why)}

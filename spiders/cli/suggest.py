@@ -13,7 +13,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.explain import print_suggestion
 from livedata.cli.source.source_file import not_ready
-from livedata.cli.source.template import refuse_existing, write_source_file
+from livedata.cli.source.template import add_schema, refuse_existing, write_new
 from livedata.formats.source_toml import SCHEMA_LINE, write_source
 from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.controls import escape_controls
@@ -68,9 +68,9 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, force: bool) ->
             with show_pages(name, quiet=ctx.json) as on_page:
                 trial, changes = revising.try_out(engine, declaration, on_page)
     if mending.suggestion["replaced"]:
-        text = _commented(declaration, mending, trial, name)
-        write_source_file(output, text, force=force, quiet=ctx.json)
+        write_new(output, _commented(declaration, mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)
+    add_schema(output, quiet=ctx.json)
     end_process(EXIT_CODES.get(trial.verdict.outcome, 0), engine)
 
 

@@ -147,10 +147,14 @@ def test_what_stays_once_a_dataset_is_made_is_said_before(look: Looking) -> None
     look.site.page("/1", posts())
     _, err = look()
     lines = err.splitlines()
+    schema = look.file.parent / "source.schema.json"
     assert lines == [
         f"Before that, change in {look.file} what stays afterwards: key, names and types.",
         f"Make a dataset of it: livedata dataset create {look.file}",
+        f"Editors complete and check it by {schema}, which is new beside it.",
     ]
+    _, err = look("--force")
+    assert err.splitlines() == lines[:2]
 
 
 def test_who_makes_a_dataset_reads_its_key(look: Looking) -> None:

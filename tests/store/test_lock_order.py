@@ -21,6 +21,8 @@ from livedata.model.harvest import StopReason
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
+from livedata.services import apply as applying
+from livedata.services.apply import Terms
 from livedata.services.notices import digests
 from livedata.store.database.backend import Answer, Row, Writer
 from livedata.store.database.store import Store
@@ -272,6 +274,23 @@ def test_an_act_locks_first_and_in_order(table: Table, act: Callable[[Table], No
     assert started[: len(locks)] == locks
     assert not [word for word in started[len(locks) :] if word.startswith("lock")]
     assert len(started) > len(locks)
+
+
+def test_a_folder_is_applied_with_all_datasets_locked_first_and_their_owner_then(
+    table: Table,
+) -> None:
+    made.make_dataset(table.store, name="lamps")
+    folder = [
+        made.source_of("lamps", question="Which?", notice=[{"name": "ops", "command": "cat"}]),
+        made.source_of("mugs"),
+        made.source_of("shop", source={"itemSelector": "p"}, share=[{"label": "sheet"}]),
+    ]
+    applying.apply(table.store, "local", folder, Terms(TargetPolicy()))
+    said = transactions(table)[-1]
+    locks = ["lock datasets", "lock datasets", "lock owners"]
+    assert said[: len(locks) + 1] == ["INSERT owners", *locks]
+    # What is locked again is held already, or new: no other act waits for it.
+    assert {word for word in said[4:] if word.startswith("lock")} == {"lock datasets"}
 
 
 @pytest.mark.postgres

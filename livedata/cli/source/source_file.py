@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from livedata.cli.output.streams import print_message
 from livedata.hints import Subject
@@ -18,9 +18,6 @@ from livedata.model.base import Shape
 from livedata.model.errors import Detail, Invalid, LocatedDetail
 from livedata.model.source_file import SourceFile
 from livedata.rules.declaration.declaration_text import MAX_BYTES, NOT_READY, DeclarationText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 S = TypeVar("S", bound=Shape)
 
@@ -49,24 +46,6 @@ def read_declaration(shape: type[S], path: Path) -> S:
     """
     written = read_text(path)
     return written.shaped(shape, written.value())
-
-
-def files_below(folder: Path) -> Iterator[Path]:
-    """The ``*.toml`` files in `folder` and below, by name; hidden files and folders are left out.
-
-    A link to a folder is not followed.
-    """
-    # os.walk names what it finds in a folder before it enters the folders in it.
-    for top, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith(".toml") and not name.startswith("."):
-                yield Path(top, name)
-
-
-def leads_outside(path: Path, folder: Path) -> bool:
-    """Whether a file is a link to what is not in `folder`: another project's, or a secret."""
-    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
 
 
 def locate_problems(error: Invalid, path: Path) -> Invalid:
@@ -125,7 +104,7 @@ def check_ready(written: DeclarationText) -> None:
 
 
 def sources_below(folder: Path) -> list[Path]:
-    """The ``*.toml`` below a folder but in hidden ones, by their paths.
+    """The ``*.toml`` below a folder but hidden ones, such as ``.taplo.toml``, by their paths.
 
     Raises Invalid if there is none, or if a link leads out of the folder: whoever reviews the
     folder does not see what changes behind it.
@@ -136,7 +115,8 @@ def sources_below(folder: Path) -> list[Path]:
     whole, found, leading_out = folder.resolve(), list[Path](), list[Detail]()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for path in (Path(place, name) for name in (*folders, *sorted(files))):
+        files = sorted(name for name in files if not name.startswith("."))
+        for path in (Path(place, name) for name in (*folders, *files)):
             if path.is_symlink() and not path.resolve().is_relative_to(whole):
                 if path.suffix == ".toml" or path.is_dir():
                     said = f"{path}: this link leads out of {folder}; put the file itself there"

@@ -148,12 +148,13 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
         url_refused(url, ctx.settings.targets)
-    write_source_file(output, blank_form(url, output), force=force, quiet=ctx.json)
+    write_new(output, blank_form(url, output), force=force)
     if ctx.json:
         print_json({"file": str(output)})
-        return
-    print_text(f"Wrote {output}.")
-    print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
+    else:
+        print_text(f"Wrote {output}.")
+        print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
+    add_schema(output, quiet=ctx.json)
 
 
 def blank_form(url: str | None, output: Path) -> str:
@@ -164,15 +165,14 @@ def blank_form(url: str | None, output: Path) -> str:
     return TEMPLATE.format(schema=SCHEMA_LINE, url=json.dumps(url or EXAMPLE), file=file)
 
 
-def write_source_file(output: Path, text: str, *, force: bool, quiet: bool) -> None:
-    """Write a source file as `write_new` does, and the schema that its first line names."""
-    write_new(output, text, force=force)
-    schema = output.parent / SCHEMA_FILE
+def add_schema(source: Path, *, quiet: bool) -> None:
+    """Write the schema that the first line of a source file names, where it is missing."""
+    schema = source.parent / SCHEMA_FILE
     # One that is there may be of the version that a whole team works with.
-    if not schema.exists():
+    if source.exists() and not schema.exists():
         write_new(schema, schema_text(), force=False)
         if not quiet:
-            print_message(f"Wrote {schema}: editors complete and check sources by it.")
+            print_message(f"Editors complete and check it by {schema}, which is new beside it.")
 
 
 def schema_text() -> str:

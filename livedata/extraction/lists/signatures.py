@@ -38,9 +38,10 @@ _GENERATED: Final = re.compile(
     r"|\w*__?[A-Za-z0-9_-]*(?=[A-Za-z]*\d)(?=\w*[A-Z])\w{5,}"
     r"|(?=[a-z]*\d)[a-z0-9]{6,}|(?=.*[A-Z])(?=.*\d)[A-Za-z0-9]{5,}|_[A-Za-z0-9]{5,}"
 )
-# The end of a class that a person may have written after all: css-button, _title, heading2.
+# The end of a class that a person may have written after all: css-button, heading2, marginT20.
 _WORD_LAST: Final = re.compile(
-    r"(?:.*[-_])?(?:[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*|[A-Z]{2,})\d{0,4}|[a-z]+\d{1,3}[a-z]+"
+    r"(?:.*[-_])?(?:[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*|[A-Z]{2,})\d{0,4}"
+    r"|[a-z]{3,}(?:\d{0,2}[A-Z][a-z]*)+\d{0,2}|[a-z]+\d{1,3}[a-z]+|\d+(?:x|to)\d*\w*"
 )
 # Classes that say how an element looks on the screen: mt-4, flex, text-center.
 _UTILITY: Final = re.compile(
