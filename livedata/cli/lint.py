@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.source_file import as_source, check_ready, read_text, sources_below
+from livedata.config import HOMEPAGE
 from livedata.formats.json_schema import source_file_schema
 from livedata.hints import Subject, hints
 from livedata.messages.request import invalid
@@ -29,7 +31,7 @@ ERRORS: Final[Mapping[str, str]] = {
 }
 """The rules that no source may break, and what each finds."""
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_DOCS: Final = "https://github.com/livedata/livedata/blob/main/docs/how-to/lint.md"
+_PAGE: Final = "blob/main/docs/how-to/lint.md"
 
 
 class Finding(NamedTuple):
@@ -120,9 +122,9 @@ def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
     for path in files:
         with refused.of():
             written = read_text(path)
-            sources.append(FolderSource(str(path), as_source(written), written))
             with unready.of():
                 check_ready(written)
+            sources.append(FolderSource(str(path), as_source(written), written))
     judge(sources, targets, refused)
     warned = [
         ("warning", rule.name, detail)
@@ -144,10 +146,11 @@ def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
 def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> Finding:
     """A finding of a sentence that begins with its place: ``file:line:``, or ``file:`` alone."""
     file = max((file for file in files if detail.message.startswith(f"{file}:")), key=len)
-    number, _, rest = detail.message.removeprefix(f"{file}:").partition(":")
-    line, sentence = (int(number), rest) if number.isdecimal() else (1, f"{number}:{rest}")
-    said = [f"{sentence.strip().removesuffix('.')}.", *hints(detail.remedies, Subject())]
-    return Finding(file, line, rule, level, " ".join(said))
+    rest = detail.message.removeprefix(f"{file}:")
+    place = re.match(r"(\d+): ", rest)
+    sentence = rest[place.end() :] if place else rest.lstrip()
+    said = [f"{sentence.removesuffix('.')}.", *hints(detail.remedies, Subject())]
+    return Finding(file, int(place[1]) if place else 1, rule, level, " ".join(said))
 
 
 def _summary(findings: Sequence[Finding], files: int) -> str:
@@ -199,7 +202,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
         {
             "id": name,
             "shortDescription": {"text": f"{summary}."},
-            "helpUri": f"{_DOCS}#{name}",
+            "helpUri": f"{HOMEPAGE}/{_PAGE}#{name}",
             "defaultConfiguration": {"level": "error" if name in ERRORS else "warning"},
         }
         for name, summary in {**ERRORS, **warnings}.items()
@@ -208,7 +211,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
     driver = {
         "name": "livedata",
         "semanticVersion": __version__,
-        "informationUri": "https://github.com/livedata/livedata",
+        "informationUri": HOMEPAGE,
         "rules": rules,
     }
     results = [_result(finding, places.index(finding.rule)) for finding in findings]

@@ -60,12 +60,20 @@ def write_source(declared: Mapping[str, object]) -> str:
     assert isinstance(source, dict)
     assert isinstance(columns, (list, tuple))
     # In TOML the keys of a table come before the tables below it.
-    parts = [_pairs(declared, but={"columns", "source"})]
+    tables = {
+        key: value for key, value in declared.items() if isinstance(value, (dict, list, tuple))
+    }
+    parts = [_pairs(declared, but=tables)]
     parts += ["[[columns]]\n" + _pairs(column) for column in columns]
     parts.append("[source]\n" + _pairs(source, but={"fields", "identity", "pagination"}))
     parts += ["[[source.fields]]\n" + _pairs(field) for field in source["fields"]]
     parts.append("[source.identity]\n" + _pairs(source["identity"]))
     parts.append("[source.pagination]\n" + _pairs(source["pagination"]))
+    for name, value in tables.items():
+        if isinstance(value, dict) and name != "source":
+            parts.append(f"[{name}]\n" + _pairs(value))
+        elif name not in ("columns", "source"):
+            parts += [f"[[{name}]]\n" + _pairs(entry) for entry in value]
     return "\n".join(parts)
 
 

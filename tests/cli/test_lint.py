@@ -215,7 +215,29 @@ def test_what_create_refuses_is_an_error_with_its_line(
 
 def test_a_plan_of_research_is_told_as_one(livedata: Shell, here: Path) -> None:
     (here / "plan.toml").write_text('title = "Cups"\nrowIdentity = { kind = "product" }\n')
-    assert "livedata research create" in livedata("lint", "plan.toml", code=1).stdout
+    said = livedata("lint", "plan.toml", code=1).stdout
+    assert said.startswith("plan.toml:1: invalid: error: this is a plan of research, and not a ")
+    assert said.endswith(
+        "livedata research create --name NAME --plan FILE makes a dataset of it.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"#" * 2**21, "1: invalid: error: the file is larger than 1 MiB."),
+        (b"a = 1\nb = '\xff'", "2: invalid: error: the file is not UTF-8."),
+        (b"a = " + b"[" * 10_000, "1: invalid: error: the TOML is nested too deep."),
+        (b"# NOT READY. No key.\n", "1: not-ready: error: this source is marked as not ready"),
+    ],
+    ids=["large", "bytes", "deep", "marked"],
+)
+def test_a_file_that_is_no_source_is_told_in_one_sentence(
+    livedata: Shell, here: Path, content: bytes, said: str
+) -> None:
+    (here / "odd.toml").write_bytes(content)
+    told = livedata("lint", "odd.toml", code=1).stdout.splitlines()
+    assert any(line.startswith(f"odd.toml:{said}") for line in told)
 
 
 def test_all_problems_of_all_files_are_told_by_file_and_line(livedata: Shell, here: Path) -> None:
