@@ -217,9 +217,9 @@ def test_labels_descriptions_and_the_order_come_from_the_file(table: Table) -> N
     assert [*table.columns()] == ["stock", "price", "name", "sku"]
     assert table.columns()["price"]["label"] == "Price in €"
     assert revised.revision.sentences == [
-        'label of price changes from "price" to "Price in €"',
-        'description of price changes from null to "With tax."',
-        "columns stand as stock, price, name, sku",
+        "label of price: price → Price in €",
+        "description of price: none → With tax.",
+        "order of the columns: stock, price, name, sku",
     ]
     # What a file leaves out stays as it is.
     again = table.revise({**table.whole, "columns": [*reversed(table.whole["columns"])]})
