@@ -1,11 +1,12 @@
 """What does not grow: questions that take at 100,000 datasets at most twice what they take at 100.
 
-python -m benchmarks.scale [-n 9] [--datasets 100 10000 100000] [--small]
+python -m benchmarks.scale [-n 9] [--datasets 100 10000 100000] [--small] [--on SQLite]
 
-Each dataset has had 20 Runs, one an hour, on SQLite ten; for the last questions 96 of 100 wait in
-the queue. Nothing is due. The stores are filled by plain SQL from one dataset that the product has
-made, which takes a quarter of an hour and 10 GB; with --small there are 100 and 2,000 datasets, and
-no commands, for a look of a minute. Ticks and claims may take 1.3 times as long, all else twice.
+Each dataset has had 20 Runs, one an hour, and has 100 revisions; for the last questions 96 of 100
+wait in the queue. Nothing is due. The stores are filled by plain SQL from one dataset that the
+product has made, which takes half an hour and 20 GB; with --small there are 100 and 2,000
+datasets, and no commands, for a look of a minute. Ticks and claims may take 1.3 times as long, all
+else twice. Printed too is what a dataset, row, Run and revision of the largest store take of disk.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ from tests.databases import running_server
 OWNER: Final = OwnerName("local")
 SIZES: Final = (100, 10_000, 100_000)
 SMALL: Final = (100, 2_000)
-RUNS: Final = {SQLITE: 10, POSTGRES: 20}
+RUNS: Final = 20
+REVISIONS: Final = 100
+ROWS: Final = 2
+"""So many of each a dataset has."""
 SITES: Final = 1_000
 HOUR: Final = 3_600_000_000
 STEADY, CLAIM = 2.0, 1.3
@@ -68,6 +72,13 @@ LEAST: Final = 1.0
 """What takes fewer milliseconds counts as so many: below it a ratio says nothing."""
 AT_ONCE: Final = 8
 """So many Runs a worker asks for."""
+TAKES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
+    "dataset": (1, ("datasets", "bots", "recipes", "schemas")),
+    "row": (ROWS, ("rows",)),
+    "Run": (RUNS, ("runs", "attempts", "ledger")),
+    "revision": (REVISIONS, ("revisions", "revision_fields")),
+}
+"""What stands in which tables, and how many of it a dataset has."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,8 @@ class Dialect:
 
     numbers: str
     key: str
+    size: str
+    """The bytes of a table with its indexes."""
 
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
@@ -101,10 +114,15 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         "(WITH RECURSIVE counted(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted "
         "WHERE n < {last}) SELECT n FROM counted)",
         "CAST(printf('{letter}%015d', {number}) AS BLOB)",
+        # By pages: the sum of their sizes is kept in 32 bits.
+        "SELECT sum(pageno) * (SELECT page_size FROM pragma_page_size) "
+        "FROM dbstat JOIN sqlite_master USING (name) "
+        "WHERE aggregate = 1 AND tbl_name = '{table}'",
     ),
     POSTGRES: Dialect(
         "(SELECT generate_series(CAST(0 AS BIGINT), {last}) AS n)",
         "convert_to('{letter}' || lpad(CAST({number} AS text), 15, '0'), 'UTF8')",
+        "SELECT pg_total_relation_size('{table}')",
     ),
 }
 
@@ -114,20 +132,21 @@ class Filling:
 
     def __init__(self, driver: Any, where: str, count: int) -> None:
         self._driver, self._dialect, self._count = driver, DIALECTS[where], count
-        self._runs, self._now = RUNS[where], ids.now()
+        self._now = ids.now()
 
     def fill(self) -> None:
         """Copy the dataset, its rows and its Run."""
-        each, of_each = self._numbers(self._count), self._numbers(self._count * self._runs)
-        twice = self._numbers(self._count * 2)
+        each, of_each = self._numbers(self._count), self._numbers(self._count * RUNS)
+        rows, revisions = (self._numbers(self._count * some) for some in (ROWS, REVISIONS))
         dataset, run = self._id("d", "n"), self._id("r", "n")
-        of_run, of_row = self._id("d", f"n / {self._runs}"), self._id("d", "n / 2")
-        last = f"({self._now} - {HOUR} + n / {self._runs} % 3000 * 1000000)"
-        moment = f"({last} - (n % {self._runs}) * {HOUR})"
-        newest = f"n % {self._runs} = 0"
-        site = f"'site-' || (n / {self._runs} % {SITES}) || '.example'"
+        of_run, of_row = self._id("d", f"n / {RUNS}"), self._id("d", f"n / {ROWS}")
+        last = f"({self._now} - {HOUR} + n / {RUNS} % 3000 * 1000000)"
+        moment = f"({last} - (n % {RUNS}) * {HOUR})"
+        newest = f"n % {RUNS} = 0"
+        site = f"'site-' || (n / {RUNS} % {SITES}) || '.example'"
         own = {"id": dataset, "name": "'dataset ' || (1000000 + n)", **self._schedule()}
-        moved = {"head": "2", "row_count": "2", "rows_updated_at": f"{self._now} - {HOUR} - n"}
+        counts = {"head": str(REVISIONS), "row_count": str(ROWS)}
+        moved = {**counts, "rows_updated_at": f"{self._now} - {HOUR} - n"}
         self._copy("datasets", each, **own, **moved, created_at=f"{self._now} - 40 * {HOUR} + n")
         for table in ("bots", "recipes", "schemas"):
             self._copy(table, each, id=self._id(table[0], "n"), dataset_id=dataset)
@@ -135,9 +154,9 @@ class Filling:
         deltas = {"new_rows": "0", "changed_rows": "n % 3", "gone_rows": "0"}
         of = {"dataset_id": of_run, "site": site, "turn": site}
         # The facts of Runs that are not the last two were let go of.
-        facts = f"CASE WHEN n % {self._runs} < 2 THEN t.facts END"
+        facts = f"CASE WHEN n % {RUNS} < 2 THEN t.facts END"
         # One in 50 was not accepted, and of three datasets that was the last one.
-        refused = f"n % 50 = 7 OR n < {3 * self._runs} AND {newest}"
+        refused = f"n % 50 = 7 OR n < {3 * RUNS} AND {newest}"
         end = {
             "status": f"CASE WHEN {refused} THEN 'failed' ELSE t.status END",
             "followed": f"CASE WHEN ({refused}) AND NOT ({newest}) THEN TRUE END",
@@ -149,17 +168,46 @@ class Filling:
             "steps": f"CASE WHEN {newest} THEN t.steps END",
         }
         self._copy("attempts", of_each, id=self._id("a", "n"), run_id=run, **kept)
+        # The first entry of a ledger is a grant.
+        self._driver.execute(
+            "CREATE TEMP TABLE t_ledger AS SELECT * FROM ledger WHERE run_id IS NOT NULL"
+        )
         charge = {"dataset_id": of_run, "run_id": run, "created_at": f"{moment} + 5000000"}
-        left = f"1000000000 - {self._count * self._runs} + n"
+        left = f"1000000000 - {self._count * RUNS} + n"
         self._copy("ledger", of_each, id=self._id("l", "n"), balance_after=left, **charge)
-        revision, row = self._id("v", "n"), self._id("w", "n")
         seen = {
-            name: self._id("r", f"n / 2 * {self._runs}") for name in ("first_run_id", "last_run_id")
+            name: self._id("r", f"n / {ROWS} * {RUNS}") for name in ("first_run_id", "last_run_id")
         }
-        named = {"dataset_id": of_row, "row_key": "'row ' || (n % 2)", "revision_id": revision}
-        self._copy("rows", twice, id=row, **named, **seen, updated_at=str(self._now - HOUR))
-        written = {"row_id": row, "sequence": "1 + n % 2", "run_id": seen["last_run_id"]}
-        self._copy("revisions", twice, id=revision, dataset_id=of_row, **written)
+        newest_of_row = self._id("v", f"n / {ROWS} * {REVISIONS} + {REVISIONS - ROWS} + n % {ROWS}")
+        named = {"row_key": f"'row ' || (n % {ROWS})", "revision_id": newest_of_row}
+        named |= {"dataset_id": of_row, "updated_at": f"{self._now} - {HOUR}"}
+        self._copy("rows", rows, id=self._id("w", "n"), **named, **seen)
+        self._revise(revisions)
+
+    def _revise(self, numbers: str) -> None:
+        """Create each row, and then change one field of them in turn, each hour."""
+        place = f"n % {REVISIONS}"
+        creates = f"{place} < {ROWS}"
+        row = self._id("w", f"n / {REVISIONS} * {ROWS} + n % {ROWS}")
+        before = f"CASE WHEN {creates} THEN NULL ELSE {self._id('v', f'n - {ROWS}')} END"
+        of = {"dataset_id": self._id("d", f"n / {REVISIONS}"), "sequence": f"1 + {place}"}
+        age = f"({REVISIONS} - {place}) / {ROWS} * {HOUR}"
+        changes = {
+            "kind": f"CASE WHEN {creates} THEN 'created' ELSE 'updated' END",
+            "changed": f"CASE WHEN {creates} THEN t.changed ELSE 2 END",
+            "created_at": f"{self._now} - {HOUR} - {age}",
+            "run_id": self._id("r", f"n / {REVISIONS} * {RUNS}"),
+        }
+        of_row = {"id": self._id("v", "n"), "row_id": row, "previous_id": before}
+        self._copy("revisions", numbers, **of, **of_row, **changes)
+        self._copy("revision_fields", numbers, **of, position="1")
+
+    def sizes(self) -> Iterator[tuple[str, float]]:
+        """What each thing is, and the bytes that one of it takes."""
+        for what, (of_dataset, tables) in TAKES.items():
+            asked = (self._dialect.size.format(table=table) for table in tables)
+            taken = sum(self._driver.execute(size).fetchone()[0] for size in asked)
+            yield what, taken / (self._count * of_dataset)
 
     def queue(self) -> None:
         """Queue a Run of 96 in 100 datasets."""
@@ -315,6 +363,9 @@ def measure(stores: Sequence[Filled], where: str, n: int, *, is_quick: bool) -> 
             for each, store, client in zip(stores, opened, clients, strict=True)
         ]
         over = report(where, stores, groups, n)
+        with connected(stores[-1].url) as driver:
+            sizes = Filling(driver, where, stores[-1].count).sizes()
+            print("On the disk:", ", ".join(f"a {what} {size:,.0f} bytes" for what, size in sizes))
         for each in stores:
             with connected(each.url) as driver:
                 Filling(driver, where, each.count).queue()
@@ -378,6 +429,8 @@ def connected(url: str) -> Iterator[Any]:
         server.commit()
         server.autocommit = True
         server.execute("VACUUM ANALYZE")  # as its autovacuum does
+        # What was written would else be flushed while something is measured.
+        server.execute("CHECKPOINT")
 
 
 def report(
@@ -402,12 +455,18 @@ def main() -> None:
     parser = argument_parser(__doc__, 9)
     parser.add_argument("--datasets", type=int, nargs="+", default=SIZES, metavar="N")
     parser.add_argument("--small", action="store_true", help="a quick look, at small sizes")
+    parser.add_argument("--on", choices=(SQLITE, POSTGRES), help="one of the two databases")
     options = parser.parse_args()
     sizes, over = (SMALL if options.small else options.datasets), False
-    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
-        homes = [(Path(folder) / SQLITE / str(size), size) for size in sizes]
-        stores = [filled(f"sqlite:///{home / STORE}", home, SQLITE, size) for home, size in homes]
-        over |= measure(stores, SQLITE, options.n, is_quick=options.small)
+    if options.on != POSTGRES:
+        with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
+            homes = [(Path(folder) / SQLITE / str(size), size) for size in sizes]
+            stores = [
+                filled(f"sqlite:///{home / STORE}", home, SQLITE, size) for home, size in homes
+            ]
+            over |= measure(stores, SQLITE, options.n, is_quick=options.small)
+    if options.on == SQLITE:
+        sys.exit(over)
     if not has_server():
         print(f"{POSTGRES}: {LEFT_OUT}")
         sys.exit(over)

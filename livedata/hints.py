@@ -217,6 +217,7 @@ _EXTRAS: Final[Mapping[str, str]] = {
     "install_metrics": "metrics",
     "install_mcp": "mcp",
     "install_celery": "celery",
+    "install_import": "import",
 }
 """Code of a remedy -> the extra of livedata that it installs."""
 

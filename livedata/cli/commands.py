@@ -202,6 +202,10 @@ _CREDITS: Table = {
 COMMANDS: Table = {
     "demo": ("Show what livedata does, without any set-up or network.", "livedata.cli.demo:demo"),
     "init": ("Look at a page, and write a source.toml for its list.", "spiders.cli.init:init"),
+    "import": (
+        "Write a source for each address of a list, or of what another tool watches.",
+        "livedata.cli.import_sources:import_sources",
+    ),
     "preview": (
         "Try a source: what it finds, and what a Run would say.",
         "spiders.cli.preview:preview",

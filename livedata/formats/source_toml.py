@@ -1,21 +1,18 @@
-"""Declarations as TOML: ``source.toml``, and the plan of research; and how two of them differ."""
+"""Declarations as TOML: ``source.toml``, and the plan of research."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import tomli_w
 
-from livedata.model.dataset import columns_by_name
 from livedata.model.errors import Invalid
-from livedata.model.recipe import Kind, Read, run_kind
+from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.recipe import EntityKind, ResearchLimits
 
 if TYPE_CHECKING:
-    from livedata.model.dataset import Column
     from livedata.model.research.stored import DeclaredPlan, StoredRecipe
-    from livedata.model.source import NewColumn
 
 SCHEMA_FILE: Final = "source.schema.json"
 """The JSON Schema of source files, which lies beside them: no machine has it at another place."""
@@ -63,12 +60,20 @@ def write_source(declared: Mapping[str, object]) -> str:
     assert isinstance(source, dict)
     assert isinstance(columns, (list, tuple))
     # In TOML the keys of a table come before the tables below it.
-    parts = [_pairs(declared, but={"columns", "source"})]
+    tables = {
+        key: value for key, value in declared.items() if isinstance(value, (dict, list, tuple))
+    }
+    parts = [_pairs(declared, but=tables)]
     parts += ["[[columns]]\n" + _pairs(column) for column in columns]
     parts.append("[source]\n" + _pairs(source, but={"fields", "identity", "pagination"}))
     parts += ["[[source.fields]]\n" + _pairs(field) for field in source["fields"]]
     parts.append("[source.identity]\n" + _pairs(source["identity"]))
     parts.append("[source.pagination]\n" + _pairs(source["pagination"]))
+    for name, value in tables.items():
+        if isinstance(value, dict) and name != "source":
+            parts.append(f"[{name}]\n" + _pairs(value))
+        elif name not in ("columns", "source"):
+            parts += [f"[[{name}]]\n" + _pairs(entry) for entry in value]
     return "\n".join(parts)
 
 
@@ -163,70 +168,3 @@ _WRITERS: Final[Mapping[Kind, Callable[[str, Mapping[str, Any]], str]]] = {
     "research": _declared_research,
 }
 """What writes each kind of declaration."""
-
-
-def column_changes(current: Sequence[Column], declared: Sequence[NewColumn]) -> Iterator[str]:
-    """What a file says otherwise of columns that stay, and which ones of the user it adds."""
-    had = columns_by_name(current)
-    for column in declared:
-        old = had.get(column.name)
-        if old is None:
-            if column.ownership == "user":
-                yield f"column {column.name} ({column.type}, yours) is added"
-            continue
-        if column.label not in {None, old["label"]}:
-            yield f"label of {column.name}: {old['label']} → {column.label}"
-        if column.description not in {None, old.get("description")}:
-            was = old.get("description", "none")
-            yield f"description of {column.name}: {was} → {column.description}"
-
-
-def collected_changes(current: Sequence[Column], declared: Sequence[NewColumn]) -> Iterator[str]:
-    """Which collected columns a file adds, and which it drops."""
-    had = {each["name"] for each in current if each["ownership"] == "collected"}
-    wanted = [each for each in declared if each.ownership == "collected"]
-    for column in wanted:
-        if column.name not in had:
-            yield f"column {column.name} ({column.type}) is added"
-    names = {column.name for column in wanted}
-    for old in current:
-        if old["name"] in had - names:
-            yield f"column {old['name']} is dropped: it is read no more, and stays in the history"
-
-
-def source_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """What differs between two sources as recipes keep them; nothing for equal ones."""
-    named = {"url": "address", "itemSelector": "selector of items"}
-    old, new = (
-        {field["name"]: field for field in source.get("fields", ())} for source in (before, after)
-    )
-    for name in dict.fromkeys([*before, *after]):
-        was, now = before.get(name), after.get(name)
-        if name == "fields":
-            for field in (each for each in new if each in old):
-                yield from _field_changes(field, old[field], new[field])
-            if [*old] != [*new] and {*old} == {*new}:
-                yield f"order of the fields: {', '.join(old)} → {', '.join(new)}"
-        elif was != now:
-            yield f"{named.get(name, name)}: {_written(was)} → {_written(now)}"
-
-
-def _field_changes(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    if old["read"] != new["read"]:
-        was, now = (Read(**field["read"]).place for field in (old, new))
-        yield f"selector of {name}: {was} → {now}"
-    if old.get("required") != new.get("required"):
-        yield f"{name} is {'required' if new.get('required') else 'required no more'}"
-
-
-def _written(value: object) -> str:
-    """A value of a source in a sentence."""
-    if isinstance(value, Mapping):
-        parts = (
-            ", ".join(each) if isinstance(each, (list, tuple)) else str(each)
-            for each in value.values()
-        )
-        return " ".join(parts)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "none" if value is None else str(value)

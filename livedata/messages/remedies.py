@@ -74,6 +74,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "install_notify": "Install the part of livedata that sends mail and chat",
     "install_celery": "Install the part of livedata that hands Runs to Celery",
     "install_mcp": "Install the part of livedata that answers agents",
+    "install_import": "Install the part of livedata that reads jobs in YAML",
     "install_tables": "Install the part of livedata that writes Parquet files and workbooks",
     "install_research": "Install the part of livedata that asks a model",
     "install_browser_support": "Install the part of livedata that uses a browser",

@@ -114,6 +114,40 @@ def numbered_url(pattern: str, number: int) -> str:
     return pattern.replace("{page}", str(number))
 
 
+def moved_pattern(pattern: str, start_page: int, url: str) -> str | None:
+    """The pattern that numbers the pages of the list at `url` as `pattern` does those of its own.
+
+    A parameter of the query is added where `url` has none; the end of a path, from the part with
+    the number on, must be there as on the first page. None if `url` has no such place.
+    """
+    ours, _, asked = pattern.partition("#")[0].partition("?")
+    path, _, query = url.partition("#")[0].partition("?")
+    if "{page}" in asked:
+        numbered = next(part for part in asked.split("&") if "{page}" in part)
+        moved = _numbered_query(numbered, start_page, query.split("&") if query else [])
+        return moved and f"{path}?{moved}"
+    # The first three are the scheme and the host, which is never numbered.
+    tail = ours.split("/")[3:]
+    while tail and "{page}" not in tail[0]:
+        del tail[0]
+    end = "/".join(["", *tail])
+    first, origin = numbered_url(end, start_page), "/".join(path.split("/")[:3])
+    if not tail or not path.removeprefix(origin).endswith(first):
+        return None
+    return path.removesuffix(first) + end + (f"?{query}" if query else "")
+
+
+def _numbered_query(numbered: str, start_page: int, parts: list[str]) -> str | None:
+    """The parts of a query with the one that has the number; None if another page has its name."""
+    name, equals, _ = numbered.partition("=")
+    same = [place for place, part in enumerate(parts) if part.partition("=")[0] == name]
+    first = numbered_url(numbered, start_page)
+    if not equals or "{page}" in name or [parts[place] for place in same] not in ([], [first]):
+        return None
+    kept = [numbered if place in same else part for place, part in enumerate(parts)]
+    return "&".join(kept if same else [*kept, numbered])
+
+
 def compile_recipe(version: int, source: Mapping[str, Any], columns: Sequence[Column]) -> Recipe:
     """The recipe of a source as the wire has it; the columns are in the order of a row's values.
 

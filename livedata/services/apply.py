@@ -11,20 +11,20 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.formats.source_toml import collected_changes, column_changes, source_changes
 from livedata.messages.request import nearest
 from livedata.messages.templates import joined
 from livedata.messages.validation import read
-from livedata.model.dataset import Column, Dataset, columns_by_name
+from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import ChangedMeanwhile
 from livedata.model.ids import DatasetId, OwnerName, ShareId, format_uuid, raw_id
 from livedata.model.requests import UpdateDataset
 from livedata.model.source import pinned_column
-from livedata.model.source_file import FileNotice, FileShare, SourceFile
+from livedata.model.source_file import FileNotice, FileShare
+from livedata.rules.declaration.revision import Revision
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, shares
 from livedata.services.accounts import meet_owner
-from livedata.services.folder import FolderSource, Problems, pinned_source, split_names, wish, wrong
+from livedata.services.folder import FolderSource, Problems, address_of, split_names, wish, wrong
 from livedata.services.notices import subscriptions
 from livedata.services.notices.told_changes import check_filter
 from livedata.store import accounts, notices, recipes
@@ -77,7 +77,6 @@ class Step(Struct, frozen=True):
     dataset: DatasetId | None = None
     same_address: str | None = None
     pins: bool = False
-    columns: bool = False
     values: Mapping[str, str] = {}
     notices: tuple[NoticeStep, ...] = ()
     shares: tuple[ShareStep, ...] = ()
@@ -156,11 +155,14 @@ class _Planner:
         found = dataset_store.by_name(reader, owner, _EVERY)
         self._datasets = {dataset["name"]: dataset for dataset in found}
         self._notices = {notice.name: notice for notice in notices.readable(reader, owner)}
+        self._declared = {each.name for s in sources for each in s.declared.notice or ()}
         self._unreadable = notices.by_name(reader, owner).keys() - self._notices.keys()
         self._shares = [each for each in share_store.listed(reader, owner) if not each["revoked"]]
-        self._columns: dict[str, list[Column]] = {
-            name: dataset["columns"] for name, dataset in self._datasets.items()
-        } | {source.name: self._after(source) for source in sources}
+        self._columns = {name: dataset["columns"] for name, dataset in self._datasets.items()}
+        self._revisions: dict[str, Revision] = {}
+        for source in sources:
+            with self._problems.of(source.written):
+                self._columns[source.name] = self._after(source)
 
     def steps(self) -> list[Step]:
         """The steps by name, and behind them what has no file; raises Invalid."""
@@ -179,13 +181,15 @@ class _Planner:
     def _after(self, source: FolderSource) -> list[Column]:
         """The columns that a dataset has once its file is applied."""
         current = self._datasets.get(source.name)
-        had = {} if current is None else columns_by_name(current["columns"])
-        wanted = {
-            column.name: pinned_column(column, had[column.name]["id"] if column.name in had else "")
-            for column in source.declared.columns
-        }
-        kept = {name: old for name, old in had.items() if old["ownership"] == "user"}
-        return [*(kept | wanted).values()]
+        if current is None:
+            return [pinned_column(column, "") for column in source.declared.columns]
+        key = DatasetId(raw_id(current["id"]))
+        if address_of(recipes.source(self._reader, key)[1]) is None:
+            why = f'names "{source.name}", whose rows are read in another way: by research, say'
+            raise wrong("name", f"{why}; give this source another name")
+        revision = datasets.judge_revision(self._reader, self._owner, key, source.declared)
+        self._revisions[source.name] = revision
+        return [*revision.after]
 
     def _step(self, source: FolderSource) -> Step:
         step = Step(source.name, "leave", source=source)
@@ -204,28 +208,24 @@ class _Planner:
 
     def _revised(self, source: FolderSource, current: Dataset) -> Step:
         key = DatasetId(raw_id(current["id"]))
-        before = pinned_source(recipes.source(self._reader, key)[1])
-        if before is None:
-            why = f'names "{source.name}", whose rows are read in another way: by research, say'
-            raise wrong("name", f"{why}; give this source another name")
-        datasets.check_revision(self._reader, self._owner, key, source.declared)
-        declared, columns = source.declared, current["columns"]
-        sentences = [
-            *collected_changes(columns, declared.columns),
-            *source_changes(before, declared.source.pinned()),
-        ]
-        of_columns = [*column_changes(columns, declared.columns)]
+        revision = self._revisions.get(source.name)
+        if revision is None:  # it is told already what is wrong
+            return Step(source.name, "leave", source=source, dataset=key)
+        datasets.check_readers(
+            *(self._reader, self._owner, key, revision),
+            but_shares={share.label for share in source.declared.share or ()},
+            but_notices=self._declared,
+        )
         values = self._values(source, current)
         known: Mapping[str, object] = {**current}
         said = [f"{name}: {known[name] or 'none'} → {new}" for name, new in values.items()]
         return Step(
             source.name,
-            "revise" if sentences else "update" if said or of_columns else "leave",
-            (*sentences, *of_columns, *said),
+            "revise" if revision.source else "update" if revision.sentences or said else "leave",
+            (*revision.sentences, *said),
             source,
             key,
-            pins=bool(sentences),
-            columns=bool(of_columns),
+            pins=bool(revision.sentences),
             values=values,
         )
 
@@ -317,15 +317,15 @@ class _Planner:
             if name in declared:
                 continue
             key = DatasetId(raw_id(dataset["id"]))
-            pinned = pinned_source(recipes.source(self._reader, key)[1])
+            address = address_of(recipes.source(self._reader, key)[1])
             # A file declares no research, so that a folder says nothing of it.
-            if pinned is None:
+            if address is None:
                 continue
             step = Step(name, "leave", dataset=key)
             if self._prune and dataset["status"] != "paused":
                 said = (f"status: {dataset['status']} → paused",)
                 step = replace(step, action="pause", changes=said, values={"status": "paused"})
-            found[name] = (pinned["url"], step)
+            found[name] = (address, step)
         return found
 
 
@@ -377,14 +377,10 @@ def _act_on_dataset(writer: Writer, owner: OwnerName, step: Step, terms: Terms) 
         key = datasets.add(writer, owner, source.declared)
     elif step.pins and source is not None:
         datasets.pin(writer, owner, key, source.declared, None)
-    body: dict[str, object] = {**step.values}
-    if body or step.columns:
+    if step.values:
         locked = dataset_store.lock_dataset(writer, key, owner)
         current = dataset_store.get(writer, owner, key)
-        if step.columns and source is not None:
-            body["expectedSchemaVersion"] = current["schemaVersion"]
-            body["columns"] = _columns(current["columns"], source.declared)
-        datasets.change(writer, locked, current, read(UpdateDataset, body), terms.zone)
+        datasets.change(writer, locked, current, read(UpdateDataset, {**step.values}), terms.zone)
     return key
 
 
@@ -397,17 +393,3 @@ def _share(writer: Writer, scope: Scope, dataset: str, step: ShareStep) -> Itera
         yield Made(
             dataset, "share", given.label, shares.put(writer, scope, given.label), given.base
         )
-
-
-def _columns(current: Sequence[Column], declared: SourceFile) -> list[dict[str, object]]:
-    """The columns as an update sends them: with the labels and the user columns of a file."""
-    had = columns_by_name(current)
-    sent: dict[str, dict[str, object]] = {
-        name: {"id": old["id"], "name": name, "type": old["type"]} for name, old in had.items()
-    }
-    for column in declared.columns:
-        if column.name not in sent:
-            sent[column.name] = {"name": column.name, "type": column.type, "ownership": "user"}
-        texts = {"label": column.label, "description": column.description}
-        sent[column.name] |= {key: text for key, text in texts.items() if text is not None}
-    return [*sent.values()]

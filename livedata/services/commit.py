@@ -28,7 +28,7 @@ from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
 from livedata.services.kinds import choice as kinds
 from livedata.store import accounts, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import Fields, dump
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import Standing, WriteContext
 
@@ -104,13 +104,17 @@ def conclude(
 
     The charge of an accepted Run is left to :func:`charge`.
     """
-    recipe, harvest = reading.recipe, reading.harvest
     dataset = at_end.dataset
+    recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
+    facts = reading.facts
+    if isinstance(recipe, Recipe) and recipe is not reading.recipe:
+        # Imported late, as where facts are made: few Runs are overtaken by a revision.
+        from livedata.rules.diagnosis.run_facts import summarize_harvest
+
+        facts = summarize_harvest(harvest, recipe)
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
-    drift, oddities = judge_drift(
-        writer, dataset.id, recipe, reading.facts, before, proposal, policy
-    )
+    drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)
     # The guards come before the price: what a person has to judge first need not be paid yet.
     if drift is not None:
         outcome = RunOutcome("held", "mass_loss", drift.problem, None, drift.inputs)
@@ -118,7 +122,7 @@ def conclude(
         outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
     if outcome.deltas is None:
         # Its coverage is complete, so a person may still accept it.
-        packed = held.serialize_harvest(harvest)
+        packed = held.serialize_harvest(reading.harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
         return replace(outcome, would=proposal.deltas, oddities=oddities), proposal.keys
     return replace(outcome, inputs=_inputs(reading), oddities=oddities), proposal.keys_after
@@ -146,6 +150,7 @@ def accept_harvest(
 
     With the keys of the rows then. The charge is left to :func:`charge`.
     """
+    recipe, harvest = of_today(at_end.dataset.ref.fields, recipe, harvest)
     proposal = propose(at_end.dataset.ref, recipe, harvest, at_end.rows)
     outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
     return outcome, proposal.keys_after
@@ -228,6 +233,17 @@ def propose(
     present = {row.key for row in current if row.presence == "present"}
     changes = compare(current, seen, positions, len(dataset.fields.ids), gone)
     return Proposal(changes, present)
+
+
+def of_today(
+    fields: Fields, recipe: Recipe | ResearchRecipe, harvest: Harvest
+) -> tuple[Recipe | ResearchRecipe, Harvest]:
+    """A recipe and what it read without the columns that were dropped since it was pinned."""
+    kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
+    if len(kept) == len(recipe.fields) or not isinstance(recipe, Recipe):
+        return recipe, harvest
+    narrowed = replace(recipe, fields=tuple(recipe.fields[place] for place in kept))
+    return narrowed, harvest.of_fields(kept)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages.render import sentence
+from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Problem
-from livedata.model.recipe import Recipe, compile_recipe
+from livedata.model.recipe import Recipe, RecipeField, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Changes
@@ -18,7 +20,7 @@ from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.attempts import NOT_DECLARATIVE
 from livedata.services.commit import AcceptancePolicy, judge_drift, last_accepted, propose
-from livedata.services.datasets import check_revision
+from livedata.services.datasets import judge_revision
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows
 from livedata.store.database.codec import Fields
@@ -61,11 +63,10 @@ def revised_recipe(
     """The recipe that revising a dataset would pin. Raises NotFound, and Invalid as that would."""
     consistency.check(declared, targets)
     with db.reading() as reader:
-        check_revision(reader, owner, dataset_id, declared)
-        fields = datasets.ref(reader, owner, dataset_id).fields
-    columns = [fields.columns[field] for field in fields.ids]
+        revision = judge_revision(reader, owner, dataset_id, declared)
+        fields = datasets.ref(reader, owner, dataset_id).fields.grown(revision.added)
     # Any version will do: nothing is stored, and what is read does not depend on it.
-    return compile_recipe(1, declared.source.pinned(), columns)
+    return compile_recipe(1, declared.source.pinned(), fields.placed)
 
 
 def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list[Scalar]]:
@@ -81,6 +82,17 @@ def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list
     ]
 
 
+def _column(field: RecipeField) -> Column:
+    return {
+        "id": field.id,
+        "label": field.label,
+        "ownership": "collected",
+        "name": field.name,
+        "type": field.type,
+        "key": False,
+    }
+
+
 def forecast(
     db: Database,
     owner: OwnerName,
@@ -93,6 +105,9 @@ def forecast(
     facts = summarize_harvest(harvest, recipe)
     with db.reading() as reader:
         dataset = datasets.ref(reader, owner, dataset_id)
+        # A recipe that is tried may read columns that the dataset would get by it.
+        added = [_column(each) for each in recipe.fields if each.id not in dataset.fields.columns]
+        dataset = replace(dataset, fields=dataset.fields.grown(added))
         proposal = propose(dataset, recipe, harvest, rows.current(reader, dataset_id))
         before = last_accepted(reader, dataset_id)
         drift, oddities = judge_drift(reader, dataset_id, recipe, facts, before, proposal, policy)

@@ -228,10 +228,10 @@ def _skip_each(writer: Writer, skips: Sequence[tuple[Scheduled, Micros, str]]) -
 
 
 class Drafts(Struct, frozen=True):
-    """The drafts with a schedule, which nobody runs: the names of some, and how many there are."""
+    """The drafts with a schedule, which nobody runs: the names of some, and if there are others."""
 
     names: Sequence[str]
-    count: int
+    are_more: bool
 
 
 def claim_due(

@@ -218,19 +218,21 @@ def shown(
 ) -> Iterator[ShownRevision]:
     """The revisions with after < sequence <= through, as conditions look at them."""
     stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
-    changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
-    load, field_ids = VALUES.load, fields.ids
+    changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids, fields.hidden))
+    every_by = lru_cache(maxsize=256)(partial(_changed, fields.ids, ()))
+    load, field_ids, cells_of = VALUES.load, fields.ids, fields.cells
+    hidden = fields.hidden
     # Most of what a condition costs is spent here: each name and each copy counts.
     for sequence, row, kind, presence, mask, run, made, data, was, previous, overrides in stored:
-        cells = dict(zip(field_ids, load(data), strict=False))
+        cells = cells_of(load(data))
         changed = changed_by(mask)
         before: Cells | None = None
         if was is not None:
-            before = cells | dict(zip(changed, load(was), strict=True))
+            before = cells | dict(zip(every_by(mask), load(was), strict=True))
         elif previous is not None:
-            before = dict(zip(field_ids, load(previous), strict=False))
+            before = cells_of(load(previous))
         edited = load_positions(OVERRIDES, overrides) if overrides else ()
-        covers = [field_ids[position] for position in edited] if edited else ()
+        covers = [field_ids[place] for place in edited if place not in hidden] if edited else ()
         yield ShownRevision(
             sequence, row, kind, presence, changed, before, cells, run, made, covers
         )
@@ -253,8 +255,12 @@ def shown_of(change: Change) -> ShownRevision:
     )
 
 
-def _changed(field_ids: Sequence[str], mask: int) -> list[str]:
-    return [field for position, field in enumerate(field_ids) if mask >> position & 1]
+def _changed(field_ids: Sequence[str], hidden: Collection[int], mask: int) -> list[str]:
+    return [
+        field
+        for position, field in enumerate(field_ids)
+        if mask >> position & 1 and position not in hidden
+    ]
 
 
 def shown_before(

@@ -23,7 +23,7 @@ from livedata.model.row import Presence, ResearchRowIdentity, RevisionKind, Row,
 from livedata.store import rows
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import COLUMNS, VALUES, Fields, fields_of
+from livedata.store.database.codec import COLUMNS, VALUES, Fields
 from livedata.store.database.statements import listed
 from livedata.store.datasets import DatasetRef
 from livedata.store.evidence import StoredCells, stored_cells
@@ -115,13 +115,24 @@ class _Page(NamedTuple):
     observed_at: Micros
 
 
-def fields_at(reader: Reader, dataset: DatasetRef, sequence: int) -> Fields:
-    """The fields of a dataset with the columns of the last revision up to a sequence.
+def fields_at(
+    reader: Reader, dataset: DatasetRef, sequence: int, end: Micros | None = None
+) -> Fields:
+    """The fields of a dataset with the columns that it had last before a time `end`.
 
-    At the head, and before the first revision, those of today.
+    Without one, with those of the last revision up to a sequence. At the head, and before the first
+    revision, those of today.
     """
     columns = None
-    if sequence < dataset.head:
+    if end is not None:
+        # A column may come or go without any revision.
+        columns = reader.value(
+            "SELECT columns FROM schemas WHERE dataset_id = :dataset AND created_at < :end "
+            "ORDER BY version DESC LIMIT 1",
+            dataset=dataset.id,
+            end=end,
+        )
+    elif sequence < dataset.head:
         columns = reader.value(
             "SELECT s.columns FROM revisions v JOIN schemas s "
             "ON s.dataset_id = v.dataset_id AND s.version = v.schema_version "
@@ -132,7 +143,7 @@ def fields_at(reader: Reader, dataset: DatasetRef, sequence: int) -> Fields:
         )
     now = dataset.fields
     # What names the rows today named them then too, if it was there.
-    return now if columns is None else fields_of(now.ids, COLUMNS.load(columns), now.label)
+    return now if columns is None else now.with_columns(COLUMNS.load(columns))
 
 
 def rows_at(reader: Reader, dataset: DatasetId, fields: Fields, sequence: int) -> Iterator[Row]:
@@ -262,7 +273,7 @@ def _row(
         "data": {field: data[field] for field in fields.columns},
         "revisionId": format_uuid(row.revision),
         "presence": row.presence,
-        "missingReasons": row.cells.missing(fields),
+        "missingReasons": row.cells.missing(fields, pad=True),
         "status": _status(row, last_run),
         "firstSeenRunId": format_uuid(row.first_run),
         "lastSeenRunId": format_uuid(page.run),

@@ -28,7 +28,7 @@ _ADD = insert(
 
 BESIDE = 4
 """So many isolated Runs are told at a time beside the others that may start."""
-WALKED = 500
+WALKED = 200
 """So many of the Runs that wait longest are looked at for what may start."""
 _WAITING = "r.id, r.dataset_id, d.name, r.alone"
 _FIRST = site_turns.FIRST.format(site="q.site")

@@ -114,9 +114,9 @@ class Report(Struct, frozen=True):
         for each in self.changed:
             print_text(f"{each.step.action:<7} {each.step.name}  ({each.step.file or 'no file'})")
             for line in each.changes:
-                print_text(f"  {line}")
+                print_text(f"  {escape_controls(line)}")
             for line in each.rows[:MOST_LINES]:
-                print_text(f"    {line}")
+                print_text(f"    {escape_controls(line)}")
             if len(each.rows) > MOST_LINES:
                 more = plural(len(each.rows) - MOST_LINES, "row")
                 print_text(f"    … and {more} more; --json has all.")
@@ -205,29 +205,36 @@ def apply(
     settings = ctx.settings
     terms = Terms(settings.targets, settings.timezone, prune is not None, ctx.first_credits)
     sources = _read(folder, terms.targets, TargetPolicy.parse(settings.allow_hosts))
-    if only_plan:
-        with ctx.reading() as db:
-            steps = applying.plan(db, ctx.owner, sources, terms)
-            told, engine = _tried(ctx, db, steps)
-        report = Report(ctx.owner, folder, told, plan=True)
-        prints(report)
-        end_process(WOULD_CHANGE if report.changed else 0, engine)
+    if not only_plan:
+        prints(_applied(ctx, folder, sources, terms))
+        return
+    with ctx.reading() as db:
+        steps = applying.plan(db, ctx.owner, sources, terms)
+        told, engine = _tried(ctx, db, steps)
+    report = Report(ctx.owner, folder, told, plan=True)
+    prints(report)
+    end_process(WOULD_CHANGE if report.changed else 0, engine)
+
+
+def _applied(
+    ctx: CommandContext, folder: Path, sources: Sequence[FolderSource], terms: Terms
+) -> Report:
+    """Apply a folder; what was done, with what a person has to know beside it."""
+    public = ctx.settings.public_url
     with ctx.writing() as store:
         steps, made = applying.apply(store, ctx.owner, sources, terms)
-        base = settings.public_url or LOCAL_BASE
-        told = [
-            Told(step, (*_changes(ctx, step), *_shown_once(step, made, base))) for step in steps
-        ]
-        prints(Report(ctx.owner, folder, told, plan=False))
-        if any(each.kind == "share" and not (each.base or settings.public_url) for each in made):
-            print_message(
-                "Only this machine reaches that address, while `livedata serve` answers there. "
-                "base in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
-            )
         created = [step.name for step in steps if step.action == "create"]
         if created:
             keys = [queries.find_dataset(store, ctx.owner, name) for name in created]
             warn_if_low(store, ctx.owner, *keys)
+    if any(each.kind == "share" and not (each.base or public) for each in made):
+        print_message(
+            "Only this machine reaches the address of the share, while `livedata serve` answers "
+            "there. base in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
+        )
+    base = public or LOCAL_BASE
+    told = [Told(step, (*_changes(ctx, step), *_shown_once(step, made, base))) for step in steps]
+    return Report(ctx.owner, folder, told, plan=False)
 
 
 def _read(folder: Path, targets: TargetPolicy, allowed: TargetPolicy) -> list[FolderSource]:

@@ -308,8 +308,9 @@ def _due(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
             f"{hint(Remedy('start_schedule'), Subject(owner, name))}"
         )
-    if (more := left.count - len(left.names)) > 0:
-        print_message(f"Left out too: {plural(more, 'more draft')} with a schedule.")
+    if left.are_more:
+        listing = Subject(owner).command("dataset", "list")
+        print_message(f"Left out too: more drafts with a schedule; {listing} names them.")
     for name, error in refused:
         codes.append(exit_code(error))
         print_message(f"{escape_controls(name)}: {explained(error)}")

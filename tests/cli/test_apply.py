@@ -479,5 +479,46 @@ def test_the_tables_of_the_how_to_are_taken(
     sources.write("lamps", tables)
     shown = sources.livedata("apply", str(sources.folder))
     assert "share sales team: columns title, price\n" in shown.stdout
-    assert "Only this machine reaches that address" in shown.stderr
+    assert "Only this machine reaches the address of the share" in shown.stderr
     assert livedata.json("dataset", "show", "lamps")["status"] == "active"
+
+
+SEEN = '[[columns]]\nname = "seen"\ntype = "number"\n[source]'
+READ = '[[source.fields]]\nname = "seen"\nread = { selector = ".seen" }\n[source.identity]'
+
+
+def test_columns_are_added_and_dropped_by_the_file(sources: Sources, livedata: Shell) -> None:
+    sources.write()
+    sources.apply()
+    sources.edit("[source]", SEEN)
+    sources.edit("[source.identity]", READ)
+    assert sources.changes() == {"shop": ("revise", ["column seen (number) is added"])}
+    sources.apply()
+    columns = livedata.json("dataset", "show", "shop")["columns"]
+    assert "seen" in [column["name"] for column in columns]
+    sources.write()
+    dropped = "column seen is dropped, and stays in the history"
+    assert sources.changes() == {"shop": ("revise", [dropped])}
+    sources.apply()
+    assert sources.changes(code=0) == {}
+
+
+@pytest.mark.parametrize("declares", [OPS, SHEET])
+def test_a_column_is_dropped_only_if_no_condition_names_it(sources: Sources, declares: str) -> None:
+    seen = declares.replace("price", "seen")
+    sources.write("shop", seen)
+    sources.edit("[source]", SEEN)
+    sources.edit("[source.identity]", READ)
+    sources.apply()
+    # It is named by the file itself, then by what only the store has.
+    sources.write("shop", seen)
+    assert "shop.toml:" in sources.refused()
+    sources.write("shop")
+    assert "shop.toml:3: columns must keep what the " in sources.refused()
+    # The file changes both in one go.
+    sources.write("shop", declares)
+    action, said = sources.changes()["shop"]
+    assert (action, len(said)) == ("revise", 2)
+    sources.apply()
+    assert sources.changes(code=0) == {}
+    assert sources.livedata.out("check").startswith("The store is sound")

@@ -148,11 +148,10 @@ def test_to_begin_many_takes_no_more_statements_than_to_begin_one(store: Store) 
 def test_runs_behind_a_long_queue_for_few_sites_begin(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("WALKED", "_OLDEST"):
-        before = getattr(queue, name)
-        monkeypatch.setattr(
-            queue, name, 5 if name == "WALKED" else before.replace("LIMIT 500", "LIMIT 5")
-        )
+    few = queue._OLDEST.replace(f"LIMIT {queue.WALKED}", "LIMIT 5")
+    assert few != queue._OLDEST
+    monkeypatch.setattr(queue, "_OLDEST", few)
+    monkeypatch.setattr(queue, "WALKED", 5)
     busy, *_ = enqueue(store, "a" * 12)
     assert begun(attempts.claim(store, 1)) == [busy]
     free, *_ = enqueue(store, "b" * 12)

@@ -146,15 +146,16 @@ def test_what_is_due_is_queued_fresh_if_that_is_asked_for(
         assert [queue.is_fresh(reader, queued.run) for queued in due] == [fresh, fresh]
 
 
-def test_of_many_drafts_with_a_schedule_some_are_named_and_all_counted(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("most", "named", "are_more"), [(2, 2, True), (3, 3, False)])
+def test_of_many_drafts_with_a_schedule_some_are_named_and_it_is_said_that_there_are_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch, most: int, named: int, are_more: bool
 ) -> None:
-    monkeypatch.setattr(scheduler, "MOST_NAMED", 2)
+    monkeypatch.setattr(scheduler, "MOST_NAMED", most)
     for name in ("one", "two", "three"):
         dataset = make_dataset(store, name=name)
         datasets.update(store, "local", dataset, read(UpdateDataset, {"schedule": DAILY}))
     due, left, failed = scheduler.claim_due(store, "local")
-    assert (due, failed, left.count, len(left.names)) == ([], [], 3, 2)
+    assert (due, failed, left.are_more, len(left.names)) == ([], [], are_more, named)
 
 
 def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
@@ -167,7 +168,7 @@ def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
         writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
     set_time(NOON)
     due, left, failed = scheduler.claim_due(store, "local")
-    assert ([queued.name for queued in due], left.count) == (["sound"], 0)
+    assert ([queued.name for queued in due], [*left.names]) == (["sound"], [])
     ((name, error),) = failed
     assert name == "broken"
     assert error.message == (

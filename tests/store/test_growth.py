@@ -100,8 +100,9 @@ def test_no_question_takes_more_steps_where_there_are_more_datasets(
 
 
 @pytest.mark.one_database
-def test_grants_of_long_ago_are_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["grant", "charge"])
+def test_neither_grants_of_long_ago_nor_charges_are_read_for_what_was_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     counted = Steps(monkeypatch)
 
@@ -109,7 +110,9 @@ def test_grants_of_long_ago_are_not_read_again(
         with closing(Store(f"sqlite:///{tmp_path / f'{count}.db'}")) as store:
             for _ in range(count):
                 grant(store, scale.OWNER, 1)
-            since = ids.now()
+            with store.writing() as writer:
+                writer.execute("UPDATE ledger SET kind = :kind", kind=kind)
+            since = ids.Micros(0) if kind == "charge" else ids.now()
             grant(store, scale.OWNER, 7)
             return counted.of(lambda: of_charges(store, scale.OWNER, since))
 

@@ -465,7 +465,7 @@ def test_a_process_that_stands_still_with_locks_is_cut_off(
     with closing(Store(made)) as store:
         meet_owner(store, "local", 7)
         with monkeypatch.context() as patient:
-            patient.setattr(backend, "_LIMITS", backend._LIMITS.replace("60s", "200ms"))
+            patient.setattr(backend, "_LIMITS", backend._LIMITS.replace("30s", "200ms"))
             with pytest.raises(StoreUnavailable), store.writing() as writer:
                 stand_still(writer)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -97,57 +97,65 @@ _HEADS: Final[Mapping[Kind, str]] = {"selectors": SCHEMA_LINE, "research": ""}
 """What stands on top of each kind of declaration in a file."""
 
 
+_Revised = tuple[Dataset, int | None, Sequence[str]]
+"""A dataset, the version of its recipe if that is new, and what changes."""
+
+
 @click.command("revise")
 @click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
 @common_options
 def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
-    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
+    """Read dataset D by SOURCE from now on: mend a selector, add or drop a column, change a label.
 
-    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
-    is now. Of a research dataset it is the plan: query, texts, addresses and limits may change.
+    Rows and history stay. Columns keep their names and types, and the identity stays; livedata
+    dataset source D prints what there is now. A new column is filled by the next Run, a dropped one
+    stays in the history. Of a research dataset SOURCE is the plan: query, texts, addresses and
+    limits may change.
     """
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]
-        dataset, version = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
+        dataset, version, sentences = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
     if ctx.json:
         print_json(dataset)
-    elif version is None:
+    elif not sentences and version is None:
         print_message(
             f"Nothing to revise: {path} says what the recipe of {dataset['name']} says already."
         )
     else:
-        print_message(
-            f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
-        )
+        for sentence in sentences:
+            print_text(sentence)
+        print_message(_pinned(dataset, version))
+
+
+def _pinned(dataset: Dataset, version: int | None) -> str:
+    if version is None:
+        return f"{dataset['name']} has schema version {dataset['schemaVersion']}."
+    return f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
 
 
 def _revise_source(
     ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int | None]:
+) -> _Revised:
     declaration = read_source(path)
     refuse_not_ready(path)
     targets = ctx.settings.targets
     with _located(path):
         revised = datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
     tell_unapplied(ctx.owner, declaration, path)
-    return revised
+    return revised.dataset, revised.version, revised.revision.sentences
 
 
-def _revise_plan(
-    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int | None]:
+def _revise_plan(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> _Revised:
     declaration = read_declaration(PlanFile, path)
     targets = ctx.settings.targets
     with _located(path):
         check_plan_file(declaration, ctx.settings.research, targets)
-        return declaring.revise(store, ctx.owner, dataset_id, declaration)
+        return *declaring.revise(store, ctx.owner, dataset_id, declaration), ()
 
 
-_REVISES: Mapping[
-    Kind, Callable[[CommandContext, Store, DatasetId, Path], tuple[Dataset, int | None]]
-] = {
+_REVISES: Final[Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], _Revised]]] = {
     "selectors": _revise_source,
     "research": _revise_plan,
 }

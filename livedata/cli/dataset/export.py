@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,14 @@ from livedata.cli.dataset.text_writers import RowWriter, check_package, write_pa
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_moment, print_record
 from livedata.cli.output.values import format_size
-from livedata.cli.output.whole_file import check_output, whole_file
+from livedata.cli.output.whole_file import check_output, file_stem, whole_file
 from livedata.formats.forms import EXPORT_FORMS, TableForm, write_file
 from livedata.formats.table_layout import TableLayout
 from livedata.hints import Subject
 from livedata.messages.templates import joined, plural
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, Dataset
+from livedata.model.errors import Conflict
+from livedata.model.row import Row
 from livedata.rules.declaration.consistency import check_name
 from livedata.services import queries
 from livedata.services.archive import export_archive, import_archive
@@ -41,10 +44,17 @@ class _Wanted(NamedTuple):
     where: Sequence[str]
     columns: Sequence[str]
     when: str | None
+    for_git: bool
 
 
 @click.command()
-@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.argument("name", metavar="[D]", required=False, shell_complete=complete_dataset)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every dataset, each into a file of its own in the folder -o.",
+)
 @click.option(
     "--format",
     "file_format",
@@ -57,7 +67,14 @@ class _Wanted(NamedTuple):
     "--output",
     type=click.Path(path_type=Path),
     callback=lambda _context, _option, path: None if path == Path("-") else path,
-    help="The file to write, complete or not at all; without it, or as -, stdout.",
+    help="The file to write, complete or not at all; without it, or as -, stdout. With --all the "
+    "folder.",
+)
+@click.option(
+    "--for-git",
+    is_flag=True,
+    help="The rows that are there, sorted by their key, and the columns of the table alone: a file "
+    "differs just where the table does.",
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
 @click.option(
@@ -84,9 +101,11 @@ class _Wanted(NamedTuple):
 @common_options
 def export(
     ctx: CommandContext,
-    name: str,
+    name: str | None,
+    everything: bool,
     file_format: str | None,
     output: Path | None,
+    for_git: bool,
     present: bool,
     times: bool,
     columns: tuple[str, ...],
@@ -105,22 +124,36 @@ def export(
     folder, or a zip file if the name ends with .zip. A file that is there is never replaced without
     --force.
     """
+    if everything == (name is not None):
+        raise click.UsageError("Name one dataset, or give --all with the folder to write to.")
     if archive is not None:
         _check_alone("--archive")
+        assert name is not None
         _write_archive(ctx, name, archive, force=force)
         return
-    form = _form(EXPORT_FORMS[file_format] if file_format else None, output, is_json=ctx.json)
+    given = EXPORT_FORMS[file_format] if file_format else None
+    form = _form(given, None if everything else output, is_json=ctx.json)
+    wanted = _Wanted(present, times, where, columns, when, for_git)
+    _check_form(form, wanted, output, is_json=ctx.json)
+    if name is not None:
+        _export_rows(ctx, name, form, output, wanted, force=force)
+    else:
+        _export_all(ctx, form, output, wanted, force=force)
+
+
+def _check_form(form: TableForm, wanted: _Wanted, output: Path | None, *, is_json: bool) -> None:
+    """Raise UsageError for options that a form does not take."""
     # Others seek in their file, or are more than one.
-    if not form.is_text and (output is None or ctx.json):
+    if not form.is_text and (output is None or is_json):
         raise click.UsageError(
             f"--format {form.name} writes a file: name it with -o, without --json."
         )
-    given = {"--times": times, "--where": where, "--columns": columns}
+    given = {"--times": wanted.times, "--where": wanted.where, "--columns": wanted.columns}
     for option, value in given.items():
         if value and option in form.without:
             raise click.UsageError(f"{option} is for other formats: {form.without[option]}.")
-    wanted = _Wanted(present, times, where, columns, when)
-    _export_rows(ctx, name, form, output, wanted, force=force)
+    if wanted.for_git and (wanted.times or not form.is_text):
+        raise click.UsageError("--for-git is for lines that git compares: CSV or JSON, no --times.")
 
 
 def _form(given: TableForm | None, output: Path | None, *, is_json: bool) -> TableForm:
@@ -139,9 +172,11 @@ def _form(given: TableForm | None, output: Path | None, *, is_json: bool) -> Tab
 
 
 _ALONE = {
+    "everything": "--all",
     "file_format": "--format",
     "output": "-o",
     "present": "--present",
+    "for_git": "--for-git",
     "times": "--times",
     "columns": "--columns",
     "where": "--where",
@@ -158,6 +193,29 @@ def _check_alone(option: str) -> None:
         raise click.UsageError(
             f"{option} writes the whole dataset: give it without {joined([*_ALONE.values()])}."
         )
+
+
+def _export_all(
+    ctx: CommandContext, form: TableForm, folder: Path | None, wanted: _Wanted, *, force: bool
+) -> None:
+    """Write every dataset to a file of `folder` that is called as it is."""
+    if folder is None:
+        raise click.UsageError("--all writes files: name their folder, such as -o tables.")
+    with ctx.at_one_moment() as db:
+        names = queries.dataset_names(db, ctx.owner)
+    files: dict[Path, str] = {}
+    for name in names:
+        file = folder / f"{file_stem(name)}{form.endings[0]}"
+        if (other := files.setdefault(file, name)) != name:
+            raise Conflict(
+                f"{other} and {name} would have one file, {file}; export them one by one, or "
+                "give one of them another name."
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        check_output(file, force=force)
+    for file, name in files.items():
+        _export_rows(ctx, name, form, file, wanted, force=force)
 
 
 def _export_rows(
@@ -190,8 +248,13 @@ def _write(
 ) -> int:
     """Write a table in a form; how many rows that are."""
     every = table.rows_where(wanted.where)
-    rows = (row for row in every if row["presence"] == "present" or not wanted.present)
-    layout = TableLayout(table.columns, times=wanted.times, only=wanted.columns or None)
+    present = wanted.present or wanted.for_git
+    rows: Iterable[Row] = (row for row in every if row["presence"] == "present" or not present)
+    only = wanted.columns
+    if wanted.for_git:
+        rows = sorted(rows, key=partial(_key, table.columns))
+        only = only or [column["name"] for column in table.columns]
+    layout = TableLayout(table.columns, times=wanted.times, only=only or None)
     if output is None or form.is_text:
         return RowWriter(form, layout).write(rows, output)
     match form.name:
@@ -202,6 +265,13 @@ def _write(
         case _:
             with whole_file(output) as part:
                 return write_file(form, rows, layout, _about(table, dataset), part)
+
+
+def _key(columns: Sequence[Column], row: Row) -> tuple[object, ...]:
+    """What rows are sorted by: the columns of the key, numbers by size, and then the key itself."""
+    cells = [row["data"].get(column["id"]) for column in columns if column["key"]]
+    # A cell of a key may be edited to nothing, or to what is compared with no other.
+    return (*((isinstance(cell, str), cell is not None and cell) for cell in cells), row["rowKey"])
 
 
 def _about(table: TableSnapshot, dataset: Dataset) -> dict[str, object]:

@@ -7,17 +7,35 @@ import os
 import re
 import secrets
 import shutil
+import unicodedata
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from livedata.model.errors import Conflict, NotFound
+from livedata.messages.templates import few
+from livedata.model.errors import Conflict, Invalid, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+FileAction = Literal["create", "replace", "leave"]
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)")
+"""What a file may not be called on Windows."""
+_LONGEST_STEM = 200
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+
+
+def file_stem(name: str) -> str:
+    """What the file of a dataset may be called on every system, without its ending.
+
+    Names that differ in case alone have one. Raises Invalid for a name without letters and digits.
+    """
+    stem = re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", name).lower()).strip("-.")
+    stem = stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
+    if not stem:
+        raise Invalid(f'its name "{name}" has no letter and no digit to call a file by.')
+    return f"_{stem}" if _RESERVED.match(stem) else stem
 
 
 def check_output(output: Path, *, force: bool, option: str = "-o") -> None:
@@ -60,6 +78,60 @@ def whole_file(output: Path) -> Iterator[Path]:
             part.replace(output)
         finally:
             part.unlink(missing_ok=True)
+
+
+def write_whole_files(
+    texts: Mapping[Path, str], folder: Path, *, force: bool
+) -> Mapping[Path, FileAction]:
+    """Write files of `folder`, all or none, and say what became of each; it is made if need be.
+
+    A file that says the same is left alone. Raises Conflict for those that say something else,
+    unless they may be replaced; they are back in their places if another cannot be written.
+    """
+    actions = {file: _action(file, text) for file, text in texts.items()}
+    others = [str(file) for file, action in actions.items() if action == "replace"]
+    if others and not force:
+        raise Conflict(
+            f"{few(others)} would be written with another content; --force replaces what is there. "
+            "Nothing was written."
+        )
+    # Where renaming is one step, also if the folder is on a disk of its own.
+    beside = folder / "_" if folder.is_dir() else folder
+    beside.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with fresh_folder(beside.absolute()) as scratch:
+        fresh = scratch / "fresh"
+        fresh.mkdir()
+        wanted = [file for file, action in actions.items() if action != "leave"]
+        for file in wanted:
+            (fresh / file.name).write_text(texts[file], encoding="utf-8", newline="\n")
+        if folder.is_dir():
+            _place(wanted, fresh, scratch)
+        else:
+            fresh.rename(folder)
+    return actions
+
+
+def _action(file: Path, text: str) -> FileAction:
+    if file.is_dir():
+        raise Conflict(f"{file} is a folder, where a file would stand. Nothing was written.")
+    if not (file.exists() or file.is_symlink()):
+        return "create"
+    return "leave" if file.is_file() and file.read_bytes() == text.encode() else "replace"
+
+
+def _place(files: Sequence[Path], fresh: Path, scratch: Path) -> None:
+    placed: list[tuple[Path, Path | None]] = []
+    try:
+        for number, file in enumerate(files):
+            there = file.exists() or file.is_symlink()
+            placed.append((file, file.rename(scratch / str(number)) if there else None))
+            (fresh / file.name).rename(file)
+    except BaseException:
+        for file, old in placed:
+            file.unlink(missing_ok=True)
+            if old is not None:
+                old.rename(file)
+        raise
 
 
 @contextmanager

@@ -170,9 +170,14 @@ def add_schema(source: Path, *, quiet: bool) -> None:
     schema = source.parent / SCHEMA_FILE
     # One that is there may be of the version that a whole team works with.
     if source.exists() and not schema.exists():
-        write_new(schema, json.dumps(source_file_schema(), indent=2) + "\n", force=False)
+        write_new(schema, schema_text(), force=False)
         if not quiet:
             print_message(f"Editors complete and check it by {schema}, which is new beside it.")
+
+
+def schema_text() -> str:
+    """The JSON Schema of a source, as the file that a source names on its first line."""
+    return json.dumps(source_file_schema(), indent=2) + "\n"
 
 
 def write_new(output: Path, text: str, *, force: bool) -> None:

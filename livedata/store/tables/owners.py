@@ -48,7 +48,9 @@ class LedgerRecord(SQLModel, table=True):
     __tablename__ = "ledger"
     __table_args__ = (
         Index("ix_ledger_owner_created_at", "owner", "created_at"),
-        some("ix_ledger_granted", "owner", "created_at", where="kind = 'grant'", unique=False),
+        some(
+            "ix_ledger_granted", "kind", "owner", "created_at", where="kind = 'grant'", unique=False
+        ),
     )
     id: bytes = own_id()
     owner: str = text(foreign_key="owners.name")

@@ -43,10 +43,10 @@ _PLAIN = (
     "SELECT set_config('max_parallel_workers_per_gather', '0', {0}), "
     "set_config('jit', 'off', {0}), pg_backend_pid()"
 )
-# A process that stands still with locks must not stop everybody who waits for them. A reader has
-# none: an export into a pipe may take its time. All is asked in one statement, with the time.
+# A process that stands still with locks must not stop everybody who waits for them, nor a fire each
+# minute. A reader has none: it may take its time. All is asked in one statement, with the time.
 _LIMITS = (
-    "SELECT set_config('idle_in_transaction_session_timeout', '60s', true), "
+    "SELECT set_config('idle_in_transaction_session_timeout', '30s', true), "
     f"set_config('lock_timeout', '{{}}s', true), {CLOCK}"
 )
 # No other errors: those are mistakes in the code, and to report them as a store out of order would

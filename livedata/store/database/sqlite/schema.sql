@@ -42,7 +42,7 @@ CREATE TABLE ledger (
 	CONSTRAINT uq_ledger_run_id UNIQUE (run_id)
 );
 
-CREATE INDEX ix_ledger_granted ON ledger (owner, created_at) WHERE kind = 'grant';
+CREATE INDEX ix_ledger_granted ON ledger (kind, owner, created_at) WHERE kind = 'grant';
 
 CREATE INDEX ix_ledger_owner_created_at ON ledger (owner, created_at);
 
@@ -87,6 +87,7 @@ CREATE TABLE datasets (
 	imported_head BIGINT,
 	label_column TEXT,
 	heard_at BIGINT,
+	dropped_columns TEXT,
 	CONSTRAINT pk_datasets PRIMARY KEY (id),
 	CONSTRAINT uq_datasets_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
