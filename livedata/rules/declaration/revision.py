@@ -18,7 +18,9 @@ from livedata.model.source import NewColumn, pinned_column
 
 MOST_POSITIONS: Final = 63
 """So many columns has a dataset in all its life: what a revision changes is a mask of 64 bits."""
-_TAKE_OVER: Final = "make a dataset that takes over from this one (create SOURCE --take-over D)"
+_TAKE_OVER: Final = (
+    "make a dataset that takes over from this one (dataset create SOURCE --take-over D)"
+)
 
 
 class SourceChange(Struct, frozen=True):
