@@ -171,6 +171,14 @@ def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
         "changed": 0,
         "gone": None,
         "unchanged": 1,
+        "columns": {
+            "added": [],
+            "dropped": [],
+            "relabelled": [],
+            "described": [],
+            "order": None,
+            "rowsNamedBy": None,
+        },
         "rows": [],
     }
 
