@@ -11,7 +11,7 @@ from livedata.messages.templates import joined, plural
 _KEYS = "their keys"
 
 
-class AddedColumn(Struct, frozen=True):
+class AddedCells(Struct, frozen=True):
     """A column that would be added, and in how many rows a Run would find a value for it."""
 
     name: str
@@ -19,7 +19,7 @@ class AddedColumn(Struct, frozen=True):
     empty: int
 
 
-class DroppedColumn(Struct, frozen=True):
+class DroppedCells(Struct, frozen=True):
     """A column that would be dropped: how many of its cells have a value or a hand edit."""
 
     name: str
@@ -49,8 +49,8 @@ class ColumnChanges(Struct, frozen=True, rename="camel"):
     `rows_named_by` is None if rows stay named as they are.
     """
 
-    added: Sequence[AddedColumn] = ()
-    dropped: Sequence[DroppedColumn] = ()
+    added: Sequence[AddedCells] = ()
+    dropped: Sequence[DroppedCells] = ()
     relabelled: Sequence[RelabelledColumn] = ()
     described: Sequence[str] = ()
     order: Sequence[str] | None = None
@@ -76,7 +76,7 @@ class ColumnChanges(Struct, frozen=True, rename="camel"):
             yield f"Rows would be named by {after}, and no longer by {before}."
 
 
-def _found(column: AddedColumn) -> str:
+def _found(column: AddedCells) -> str:
     total = column.filled + column.empty
     if not column.filled:
         return f"none of {plural(total, 'row')} would get a value" if total else "no row was read"
@@ -84,7 +84,7 @@ def _found(column: AddedColumn) -> str:
     return f"{plural(column.filled, 'row')} would get a value, {rest}"
 
 
-def _held(column: DroppedColumn) -> str:
+def _held(column: DroppedCells) -> str:
     if not column.values and not column.edits:
         return ", and has no values"
     edits = f" and {plural(column.edits, 'hand edit')}" if column.edits else ""

@@ -86,6 +86,12 @@ class Column(TypedDict):
     description: NotRequired[str]
 
 
+class DroppedColumn(Column):
+    """A column that is read no more; ``lastRecipe`` is the last version that reads it."""
+
+    lastRecipe: PositiveInt
+
+
 def columns_by_id(columns: Iterable[Column]) -> dict[str, Column]:
     """The columns by their ids."""
     return {column["id"]: column for column in columns}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
@@ -62,6 +64,16 @@ class Record(Struct, frozen=True):
     texts: list[str | None]
     quotes: list[list[Quote] | None] | None = None
 
+    def of_fields(self, indexes: Sequence[int]) -> Record:
+        """What was read of some fields alone."""
+        return replace(
+            self,
+            values=[self.values[index] for index in indexes],
+            reasons=[self.reasons[index] for index in indexes],
+            texts=[self.texts[index] for index in indexes],
+            quotes=None if self.quotes is None else [self.quotes[index] for index in indexes],
+        )
+
 
 class PageRead(Struct, frozen=True):
     """One page that was fetched and extracted.
@@ -91,6 +103,11 @@ class PageRead(Struct, frozen=True):
     leads_to: str | None = None
     next_links: list[str] = field(default_factory=list)
     link_in_item: bool = False
+
+    def of_fields(self, indexes: Sequence[int]) -> PageRead:
+        """What was read of some fields alone."""
+        records = [record.of_fields(indexes) for record in self.records]
+        return replace(self, records=records, matches=[self.matches[index] for index in indexes])
 
 
 class AnsweredPage(Struct, frozen=True):
@@ -172,6 +189,10 @@ class Harvest(Struct, frozen=True):
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
     judged: PageJudgement | None = None
+
+    def of_fields(self, indexes: Sequence[int]) -> Harvest:
+        """What it has read of some fields alone."""
+        return replace(self, pages=[page.of_fields(indexes) for page in self.pages])
 
     @property
     def output(self) -> object:

@@ -28,7 +28,7 @@ from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
 from livedata.services.kinds import choice as kinds
 from livedata.store import accounts, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import Fields, dump
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import Standing, WriteContext
 
@@ -168,6 +168,7 @@ def _take_over(
     written_at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, written_at, run)
     pages_read = {page.number: page for page in harvest.pages}
+    recipe, _ = _of_today(dataset.ref.fields, recipe, harvest)
     last = at_end.standing.last
     revisions.apply(writer, context, recipe, proposal, pages_read, dataset.ref, last)
     kinds.of_recipe(recipe).keep(writer, dataset.id, harvest)
@@ -223,11 +224,23 @@ def propose(
     current: Sequence[CurrentRow],
 ) -> Proposal:
     """What a harvest would change in the rows of a dataset as they are."""
+    recipe, harvest = _of_today(dataset.fields, recipe, harvest)
     seen, gone = kinds.of_recipe(recipe).seen(recipe, harvest, current)
     positions = [field.position for field in recipe.fields]
     present = {row.key for row in current if row.presence == "present"}
     changes = compare(current, seen, positions, len(dataset.fields.ids), gone)
     return Proposal(changes, present)
+
+
+def _of_today(
+    fields: Fields, recipe: Recipe | ResearchRecipe, harvest: Harvest
+) -> tuple[Recipe | ResearchRecipe, Harvest]:
+    """A recipe and what it read without the columns that were dropped since it was pinned."""
+    kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
+    if len(kept) == len(recipe.fields) or not isinstance(recipe, Recipe):
+        return recipe, harvest
+    narrowed = replace(recipe, fields=tuple(recipe.fields[place] for place in kept))
+    return narrowed, harvest.of_fields(kept)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
+
+from livedata.messages.request import invalid
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset, columns_by_id
 from livedata.model.errors import (
@@ -18,12 +20,16 @@ from livedata.model.errors import (
     SchemaVersionConflict,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.recipe import run_kind
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
+from livedata.rules.declaration.revision import Revision, check_room, judge
 from livedata.rules.network.targets import TargetPolicy
+from livedata.services import shares
 from livedata.services.accounts import check_datasets, meet_owner
+from livedata.services.notices import told_changes
 from livedata.store import accounts, digests, held, queue, recipes, runs
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -122,17 +128,64 @@ def revise(
     targets: TargetPolicy,
     *,
     after: int | None = None,
-) -> tuple[Dataset, int | None]:
-    """Pin the next recipe of a dataset; its rows, columns and history stay.
+) -> Revised:
+    """Revise a dataset by a declaration: how it is read, its collected columns, labels and order.
 
-    Returns the dataset and the pinned version; None if the recipe says so already. `after` is the
-    version that it has to follow. Raises NotFound, ChangedMeanwhile if another one is pinned, and
-    Invalid if the declaration is wrong or of another table than the dataset: it has other collected
-    columns, or another identity although there are rows.
+    Its rows and history stay. `after` is the version that the next recipe has to follow. Raises
+    NotFound, ChangedMeanwhile if another one is pinned, RunInProgress, and Invalid if the
+    declaration is wrong, of another table, or drops a column that something else names.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
-        return pin(writer, owner, dataset, declared, after)
+        revised = pin(writer, owner, dataset, declared, after)
+        check_readers(writer, owner, dataset, revised.revision)
+        return revised
+
+
+class Revised(Struct, frozen=True):
+    """A dataset as a revision leaves it; `version` is its new recipe, None if that stays."""
+
+    dataset: Dataset
+    version: int | None
+    revision: Revision
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there was anything to revise."""
+        return self.version is not None or self.revision.changes_columns
+
+
+def judge_revision(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, declared: CreateDataset
+) -> Revision:
+    """What revising a dataset by a declaration that was checked would change; nothing is written.
+
+    Raises NotFound, and Invalid if it is of another table. What else names a column that would be
+    dropped is left to `check_readers`.
+    """
+    current = dataset_store.get(reader, owner, dataset)
+    _, pinned = recipes.source(reader, dataset)
+    if run_kind(pinned) == "research":
+        _reject("source", "is of selectors, and a research dataset is revised by its plan")
+    ref = dataset_store.ref(reader, owner, dataset)
+    return judge(
+        current["columns"],
+        pinned if isinstance(pinned, dict) and pinned.get("version") == 1 else {},
+        declared,
+        has_rows=ref.head > 0,
+        positions=len(ref.fields.ids),
+    )
+
+
+def check_readers(reader: Reader, owner: OwnerName, dataset: DatasetId, revision: Revision) -> None:
+    """Raise Invalid if a notice or share that is open names a column that a revision drops."""
+    if revision.dropped:
+        wrong = [
+            *shares.losing(reader, owner, dataset, revision.before, revision.after),
+            *told_changes.losing(reader, owner, dataset, revision.before, revision.after),
+        ]
+        if wrong:
+            raise invalid([Detail("columns", why) for why in wrong])
 
 
 def pin(
@@ -141,38 +194,25 @@ def pin(
     dataset: DatasetId,
     declared: CreateDataset,
     after: int | None,
-) -> tuple[Dataset, int | None]:
-    """Lock a dataset, and `revise` it by a declaration that was checked."""
+) -> Revised:
+    """Lock a dataset, judge, and act in a transaction that goes on; the declaration was checked.
+
+    Whoever calls it asks `check_readers` before the end, when notices and shares are as they stay.
+    """
     locked = dataset_store.lock_dataset(writer, dataset, owner)
-    current = check_revision(writer, owner, dataset, declared)
+    revision = judge_revision(writer, owner, dataset, declared)
+    current = dataset_store.get(writer, owner, dataset)
     source = declared.source.pinned()
-    if recipes.is_pinned(writer, dataset, source):
-        return current, None
+    is_read_alike = recipes.is_pinned(writer, dataset, source)
+    if is_read_alike and not revision.changes_columns:
+        return Revised(current, None, revision)
     recipes.check_newest(writer, dataset, after)
-    if not locked.ref.head:
-        _take_identity(writer, dataset, current, declared)
-    version = recipes.add_recipe(writer, dataset, source, _later(current))
-    return dataset_store.get(writer, owner, dataset), version
-
-
-def check_revision(
-    reader: Reader, owner: OwnerName, dataset: DatasetId, declared: CreateDataset
-) -> Dataset:
-    """Raise Invalid if `declared` is of another table than a dataset; return the dataset."""
-    current = dataset_store.get(reader, owner, dataset)
-    # Columns of the user are not read from the source, so a revised source need not name them.
-    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
-    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
-    if wanted != had:
-        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
-        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
-    _, pinned = recipes.source(reader, dataset)
-    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
-    has_rows = dataset_store.ref(reader, owner, dataset).head > 0
-    if has_rows and isinstance(pinned, dict) and pinned.get("identity") != identity:
-        stays = _toml_table(pinned["identity"])
-        _reject("source.identity", f"must stay {stays}, or every row would be new")
-    return current
+    if revision.changes_columns:
+        take_columns(writer, locked, current, revision)
+    version = None
+    if not is_read_alike:
+        version = recipes.add_recipe(writer, dataset, source, _later(current))
+    return Revised(dataset_store.get(writer, owner, dataset), version, revision)
 
 
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
@@ -192,27 +232,33 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         dataset_store.remove(writer, dataset)
 
 
-def _take_identity(
-    writer: Writer, dataset: DatasetId, current: Dataset, declared: CreateDataset
+def take_columns(
+    writer: Writer, locked: LockedDataset, current: Dataset, revision: Revision
 ) -> None:
-    """Give a dataset without rows the key columns of a declaration."""
-    keys = declared.source.identity_fields
-    columns: list[Column] = [{**c, "key": c["name"] in keys} for c in current["columns"]]
-    if columns == current["columns"]:
-        return
-    # A Run that is open would write rows with the keys of before, and so would an accepted output.
-    if queue.open_run(writer, dataset) is not None:
-        raise RunInProgress("A Run of this dataset is open; let it end, then change the identity.")
-    held.forget_outputs(writer, dataset, None)
+    """Give a dataset the columns of a revision, as the next version of its schema."""
+    if any(old["key"] is not new["key"] for old, new in revision.relabelled):
+        # A Run that is open would write rows with the keys of before, as would an accepted output.
+        if queue.open_run(writer, locked.id) is not None:
+            why = "A Run of this dataset is open; let it end, then change the identity."
+            raise RunInProgress(why)
+        held.forget_outputs(writer, locked.id, None)
+    added = [column["id"] for column in revision.added]
+    last, _ = recipes.source(writer, locked.id)
+    dropped = [
+        *locked.ref.fields.dropped,
+        *({**column, "lastRecipe": last} for column in revision.dropped),
+    ]
     version = current["schemaVersion"] + 1
-    recipes.add_schema(writer, dataset, version, columns, _later(current))
-    dataset_store.change(writer, dataset, columns=dump(columns), schema_version=version)
-
-
-def _toml_table(table: Mapping[str, object]) -> str:
-    """A table of texts and lists of texts in TOML, which writes them as JSON does."""
-    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
-    return f"{{ {pairs} }}"
+    recipes.add_schema(writer, locked.id, version, revision.after, _later(current))
+    dataset_store.change(
+        writer,
+        locked.id,
+        columns=dump(revision.after),
+        field_ids=dump([*locked.ref.fields.ids, *added]),
+        schema_version=version,
+        dropped_columns=dump(dropped) if dropped else None,
+        updated_at=_later(current),
+    )
 
 
 def _updated(dataset: Dataset) -> tuple[object, ...]:
@@ -313,10 +359,9 @@ def _columns(
     if columns == current["columns"]:
         return {}
     # Positions only grow: a field keeps its place in stored cells, so new ones go to the end.
-    field_ids = [
-        *ref.fields.ids,
-        *(c["id"] for c in columns if c["id"] not in by_id),
-    ]
+    added = [column["id"] for column in columns if column["id"] not in by_id]
+    check_room(len(ref.fields.ids), len(added))
+    field_ids = [*ref.fields.ids, *added]
     recipes.add_schema(writer, ref.id, version + 1, columns, _later(current))
     return {
         "columns": dump(columns),

@@ -8,13 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.messages.column_changes import (
-    AddedColumn,
+    AddedCells,
     ColumnChanges,
-    DroppedColumn,
+    DroppedCells,
     RelabelledColumn,
     RowNames,
 )
 from livedata.messages.render import sentence
+from livedata.model.dataset import DroppedColumn
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, OwnerName
@@ -28,10 +29,10 @@ from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.attempts import NOT_DECLARATIVE
 from livedata.services.commit import AcceptancePolicy, judge_drift, last_accepted, propose
-from livedata.services.datasets import check_revision
+from livedata.services.datasets import check_readers, judge_revision
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows
-from livedata.store.database.codec import Fields
+from livedata.store.database.codec import Fields, fields_of
 from livedata.store.database.store import Database
 
 
@@ -80,11 +81,15 @@ def revised(
     """What revising a dataset would make of it. Raises NotFound, and Invalid as that would."""
     consistency.check(declared, targets)
     with db.reading() as reader:
-        check_revision(reader, owner, dataset_id, declared)
-        fields = datasets.ref(reader, owner, dataset_id).fields
-    columns = [fields.columns[field] for field in fields.ids]
+        revision = judge_revision(reader, owner, dataset_id, declared)
+        check_readers(reader, owner, dataset_id, revision)
+        now = datasets.ref(reader, owner, dataset_id).fields
+        chosen = datasets.chosen_label(reader, dataset_id)
+    ids = [*now.ids, *(column["id"] for column in revision.added)]
+    gone: list[DroppedColumn] = [{**column, "lastRecipe": 1} for column in revision.dropped]
+    fields = fields_of(ids, revision.after, chosen, [*now.dropped, *gone])
     # Any version will do: nothing is stored, and what is read does not depend on it.
-    return Revised(compile_recipe(1, declared.source.pinned(), columns), fields)
+    return Revised(compile_recipe(1, declared.source.pinned(), fields.placed), fields)
 
 
 def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list[Scalar]]:
@@ -148,20 +153,20 @@ def _column_changes(
     )
 
 
-def _added(fields: Fields, field: str, changes: Changes) -> AddedColumn:
+def _added(fields: Fields, field: str, changes: Changes) -> AddedCells:
     place = fields.positions[field]
     seen = [change for change in changes.revisions if change.kind != "missing"]
     filled = sum(change.cells.source(place)[0] is not None for change in seen)
     # A row that is as before has no value in a column that was not there before.
     rows_after = len(seen) + len(changes.unchanged) + len(changes.standing)
-    return AddedColumn(fields.columns[field]["name"], filled, rows_after - filled)
+    return AddedCells(fields.columns[field]["name"], filled, rows_after - filled)
 
 
-def _dropped(fields: Fields, field: str, current: Sequence[CurrentRow]) -> DroppedColumn:
+def _dropped(fields: Fields, field: str, current: Sequence[CurrentRow]) -> DroppedCells:
     place = fields.positions[field]
     values = sum(row.cells.value(place) is not None for row in current)
     edits = sum(place in row.cells.overrides for row in current)
-    return DroppedColumn(fields.columns[field]["name"], values, edits)
+    return DroppedCells(fields.columns[field]["name"], values, edits)
 
 
 def _order(before: Fields, after: Fields) -> list[str] | None:

@@ -113,7 +113,7 @@ def shown_changes(changes: Changes, fields: Fields, before: int, most: int) -> P
 
 def _rows(revisions: Sequence[RowChange], fields: Fields) -> Iterator[ProposedRowChange]:
     name = fields.namer
-    columns = [fields.columns[field] for field in fields.ids]
+    columns = fields.placed
     for change in revisions:
         called = name(change.key, change.cells.values)
         row = None if change.row is None else ids.format_uuid(change.row.id)

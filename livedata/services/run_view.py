@@ -52,7 +52,7 @@ class RunView:
     @cached_property
     def columns(self) -> Sequence[Column]:
         """The columns of its dataset, in the order of their fields."""
-        return [self.ref.fields.columns[field] for field in self.ref.fields.ids]
+        return self.ref.fields.placed
 
     @cached_property
     def stop(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from livedata.model import ids
@@ -71,6 +71,12 @@ def _written(secret: bytes) -> str:
 
 def _check(scope: Scope, label: str | None, known: Sequence[Column]) -> None:
     """Raise Invalid for all that is wrong, with a detail for each."""
+    wrong = _unfitting(scope, label, known)
+    if wrong:
+        raise Invalid(wrong[0].message, tuple(wrong))
+
+
+def _unfitting(scope: Scope, label: str | None, known: Sequence[Column]) -> list[Detail]:
     wrong: list[Detail] = []
     judges: Mapping[str, Callable[[], object]] = {
         "columns": lambda: check_names(scope.columns, [column["name"] for column in known]),
@@ -82,13 +88,31 @@ def _check(scope: Scope, label: str | None, known: Sequence[Column]) -> None:
             judge()
         except Invalid as error:
             wrong.append(LocatedDetail(part, error.message, is_predicate=False))
-    if wrong:
-        raise Invalid(wrong[0].message, tuple(wrong))
+    return wrong
 
 
 def _check_label(label: str | None) -> None:
     if label is not None and not 0 < len(label.strip()) <= LONGEST_LABEL:
         raise Invalid(f"A label has 1 to {LONGEST_LABEL} characters.")
+
+
+def losing(
+    reader: Reader,
+    owner: OwnerName,
+    dataset: DatasetId,
+    before: Sequence[Column],
+    after: Sequence[Column],
+) -> Iterator[str]:
+    """What is wrong with the columns `after`, for each open address that had none with `before`."""
+    for share in shares.listed(reader, owner, dataset):
+        scope = Scope(owner, dataset, share["columns"] or (), share["where"])
+        had, has = _unfitting(scope, None, before), _unfitting(scope, None, after)
+        if has and not had and not share["revoked"]:
+            named, said = share["label"] or share["id"][-12:], has[0].message.removesuffix(".")
+            yield (
+                f"must keep what the share {named!r} shows ({said}): revoke that first, or keep "
+                "the column"
+            )
 
 
 def check_names(wanted: Sequence[str], known: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import COLUMNS, FIELD_IDS, Fields, dump, fields_of
+from livedata.store.database.codec import COLUMNS, DROPPED, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert, listed
 from livedata.store.recipes import add_recipe, add_schema
 
@@ -38,12 +38,14 @@ _UPDATED = """
 SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
 ORDER BY rows_updated_at DESC, name
 """
-_REF = "SELECT id, name, head, field_ids, columns, label_column FROM datasets"
+_REF = """
+SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets
+"""
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
 LOCKED = """
-d.id, d.name, d.head, d.field_ids, d.columns, d.label_column, d.owner, d.schema_version,
-d.rows_updated_at
+d.id, d.name, d.head, d.field_ids, d.columns, d.label_column, d.dropped_columns, d.owner,
+d.schema_version, d.rows_updated_at
 """
 """The columns of a dataset `d` of which :func:`locked` makes a LockedDataset."""
 _NAMED = f"""
@@ -54,7 +56,7 @@ _CHANGEABLE = frozenset(
     {
         *("name", "question", "columns", "field_ids", "schema_version", "status"),
         *("schedule", "next_run_at", "next_run_zone", "row_count", "updated_at"),
-        "label_column",
+        *("label_column", "dropped_columns"),
     }
 )
 _ADD = insert(
@@ -295,6 +297,14 @@ def add(
     return dataset
 
 
+def chosen_label(reader: Reader, dataset: DatasetId) -> str | None:
+    """The field by which the owner has chosen to name rows; None if nobody has chosen."""
+    chosen: str | None = reader.value(
+        "SELECT label_column FROM datasets WHERE id = :id", id=dataset
+    )
+    return chosen
+
+
 def updated_at(reader: Reader, dataset: DatasetId) -> Micros:
     """When a dataset was last updated."""
     moment: Micros = reader.value("SELECT updated_at FROM datasets WHERE id = :id", id=dataset)
@@ -376,7 +386,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
 
 def locked(row: Row) -> LockedDataset:
     """A dataset that was just locked."""
-    return LockedDataset(_ref(row), row[6], row[7], row[8])
+    return LockedDataset(_ref(row), row[7], row[8], row[9])
 
 
 def _not_found() -> NotFound:
@@ -384,7 +394,8 @@ def _not_found() -> NotFound:
 
 
 def _ref(row: Row) -> DatasetRef:
-    fields = fields_of(FIELD_IDS.load(row[3]), COLUMNS.load(row[4]), row[5])
+    dropped = () if row[6] is None else DROPPED.load(row[6])
+    fields = fields_of(FIELD_IDS.load(row[3]), COLUMNS.load(row[4]), row[5], dropped)
     return DatasetRef(row[0], row[1], row[2], fields)
 
 

@@ -84,11 +84,12 @@ class StoredCells(Struct, frozen=True):
         """Field id -> value; with `pad`, every field of today, else those of the time."""
         # Fields are only ever added at the end, so a shorter list is an older one.
         missing = len(fields.ids) - len(self.values) if pad else 0
-        return dict(zip(fields.ids, [*self.values, *[None] * missing], strict=False))
+        return fields.cells([*self.values, *[None] * missing])
 
-    def missing(self, fields: Fields) -> MissingReasons:
-        """Field id -> reason."""
-        return {fields.ids[position]: reason for position, reason in self.reasons.items()}
+    def missing(self, fields: Fields, *, pad: bool) -> MissingReasons:
+        """Field id -> reason, of every field of today with `pad`, else of those of the time."""
+        width = len(fields.ids) if pad else len(self.values)
+        return fields.reasons(self.values, self.reasons, self.overrides, width)
 
     def read(self, fields: Fields) -> list[int]:
         """The positions whose shown values were read from the source."""
@@ -99,16 +100,18 @@ class StoredCells(Struct, frozen=True):
             # was read for an overridden cell belongs to its override.
             if (value is not None or self.reasons.get(position) == "extraction_failed")
             and position not in self.overrides
+            and position not in fields.hidden
             and fields.collected[position]
             and self.evidence.references(position)
         ]
 
-    def read_below(self) -> list[int]:
+    def read_below(self, fields: Fields) -> list[int]:
         """The positions of overrides whose source value was read."""
         return [
             position
             for position, kept in self.overrides.items()
-            if (kept["value"] is not None or kept.get("reason") == "extraction_failed")
+            if position not in fields.hidden
+            and (kept["value"] is not None or kept.get("reason") == "extraction_failed")
             and self.evidence.references(position)
         ]
 
@@ -123,13 +126,15 @@ class StoredCells(Struct, frozen=True):
         """Field id -> the latest source value under a hand edit."""
         if not self.overrides:
             return {}
-        below = self.read_below()
+        below = self.read_below(fields)
         answers: CellOverrides = {}
         for position, kept in self.overrides.items():
+            if position in fields.hidden:
+                continue
             references = self.references(fields, position) if position in below else []
             override: CellOverride = {"value": kept["value"], "evidence": references}
-            if (reason := kept.get("reason")) is not None:
-                override["missingReason"] = reason
+            if kept["value"] is None:
+                override["missingReason"] = kept.get("reason", "unknown")
             answers[fields.ids[position]] = override
         return answers
 

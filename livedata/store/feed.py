@@ -219,18 +219,19 @@ def shown(
     """The revisions with after < sequence <= through, as conditions look at them."""
     stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
     changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
-    load, field_ids = VALUES.load, fields.ids
+    load, field_ids, cells_of = VALUES.load, fields.ids, fields.cells
+    hidden = fields.hidden
     # Most of what a condition costs is spent here: each name and each copy counts.
     for sequence, row, kind, presence, mask, run, made, data, was, previous, overrides in stored:
-        cells = dict(zip(field_ids, load(data), strict=False))
+        cells = cells_of(load(data))
         changed = changed_by(mask)
         before: Cells | None = None
         if was is not None:
             before = cells | dict(zip(changed, load(was), strict=True))
         elif previous is not None:
-            before = dict(zip(field_ids, load(previous), strict=False))
+            before = cells_of(load(previous))
         edited = load_positions(OVERRIDES, overrides) if overrides else ()
-        covers = [field_ids[position] for position in edited] if edited else ()
+        covers = [field_ids[place] for place in edited if place not in hidden] if edited else ()
         yield ShownRevision(
             sequence, row, kind, presence, changed, before, cells, run, made, covers
         )

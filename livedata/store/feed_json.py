@@ -20,7 +20,7 @@ from livedata.model.ids import (
 )
 from livedata.model.row import Scalar
 from livedata.store.database.backend import Reader, Row
-from livedata.store.database.codec import ENTRIES, VALUES, Fields, ItemTexts
+from livedata.store.database.codec import COLUMNS, ENTRIES, VALUES, Fields, ItemTexts
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, stored_cells
 
@@ -62,8 +62,9 @@ class ChangeWriter:
     def __init__(self, reader: Reader, dataset: DatasetId, fields: Fields) -> None:
         self._reader = reader
         self.selection = EvidenceSelection()
-        self._dataset = format_uuid(dataset)
+        self._dataset_id, self._dataset = dataset, format_uuid(dataset)
         self._fields = fields
+        self._at = cache(self._fields_at)
         # A page has hundreds of revisions of few Runs, moments and sets of columns: what recurs
         # is made once. The caches end with the page, so they need no limit.
         self._uuid = cache(format_uuid)
@@ -73,8 +74,8 @@ class ChangeWriter:
     def change(self, row: Row) -> Mapping[str, object]:
         """One revision, to be written as the JSON of a ``Change``."""
         data, reasons, overrides, observation, item, cells = row[_CELLS]
-        values = VALUES.load(data)
-        shown = dict(zip(self._fields.ids, values, strict=False))
+        values, fields = VALUES.load(data), self._at(row[3])
+        shown = fields.cells(values)
         common, changed = self._common(row[3], row[_COMMON])
         change = common.copy()
         change["id"], change["rowId"] = format_uuid(row[0]), format_uuid(row[1])
@@ -82,17 +83,30 @@ class ChangeWriter:
         change["data"] = shown
         # Most rows have every value and no edit: their evidence is put together as text.
         if reasons is None and overrides is None and cells is None:
-            change["evidence"] = self._plain(values, observation, item)
+            change["evidence"] = self._plain(row[3], values, observation, item)
+            if None in values:
+                change["missingReasons"] = fields.reasons(values, {}, (), len(values))
         else:
-            self._add_edited(change, row)
+            self._add_edited(change, fields, row)
         if row[14] is not None:
             # The values that changed, in the order of their positions; the rest stood as it stands.
             before = shown.copy()
             before.update(zip(changed, VALUES.load(row[14]), strict=True))
             change["before"], change["beforeOverrides"] = before, {}
         elif row[4] is not None:
-            change["before"], change["beforeOverrides"] = self._before(RevisionId(row[4]))
+            change["before"], change["beforeOverrides"] = self._before(fields, RevisionId(row[4]))
         return change
+
+    def _fields_at(self, version: int) -> Fields:
+        """The fields with the columns of a schema version: one may have been dropped since."""
+        if not self._fields.dropped:
+            return self._fields
+        columns = self._reader.value(
+            "SELECT columns FROM schemas WHERE dataset_id = :dataset AND version = :version",
+            dataset=self._dataset_id,
+            version=version,
+        )
+        return self._fields.with_columns(COLUMNS.load(columns))
 
     def _common_members(self, version: int, columns: Row) -> tuple[dict[str, object], list[str]]:
         """All members of a change in their order, with the values of those that recur.
@@ -126,27 +140,31 @@ class ChangeWriter:
         }, changed
 
     def _plain(
-        self, values: Sequence[Scalar], observation: ObservationId | None, item: int
+        self, version: int, values: Sequence[Scalar], observation: ObservationId | None, item: int
     ) -> Mapping[str, object] | orjson.Fragment:
         """Where the values of a row without reasons and overrides were read, all on one item."""
         if observation is None:
             return {}
         # The empty tuple is the key of all rows without a null: the usual case makes no tuple.
         absent = () if None not in values else tuple(value is None for value in values)
-        read, parts = self._read(len(values), absent)
+        read, parts = self._read(version, len(values), absent)
         self.selection.refer((observation, item), read)
         return orjson.Fragment(f'{self._uuid(observation)}","entryId":"{item}/'.join(parts))
 
-    def _read_cells(self, count: int, absent: Sequence[bool]) -> tuple[frozenset[int], list[str]]:
+    def _read_cells(
+        self, version: int, count: int, absent: Sequence[bool]
+    ) -> tuple[frozenset[int], list[str]]:
         """The positions that were read, and the JSON of their evidence.
 
         The JSON is cut at the places of the observation and the item.
         """
-        fields = self._fields
+        fields = self._at(version)
         read = [
             position
             for position in range(count)
-            if fields.collected[position] and not (absent and absent[position])
+            if fields.collected[position]
+            and position not in fields.hidden
+            and not (absent and absent[position])
         ]
         # Ids and names of fields are letters, digits, "-" and "_": JSON escapes nothing of them,
         # and none has the NUL at which the text is cut.
@@ -156,16 +174,15 @@ class ChangeWriter:
         )
         return frozenset(read), f"{{{','.join(members)}}}".split("\0")
 
-    def _add_edited(self, change: dict[str, object], row: Row) -> None:
+    def _add_edited(self, change: dict[str, object], fields: Fields, row: Row) -> None:
         """Add evidence, missing reasons and overrides of a row that has some of these."""
         cells = stored_cells(row[_CELLS])
-        fields = self._fields
-        self.selection.add(fields, cells, [*cells.read(fields), *cells.read_below()])
+        self.selection.add(fields, cells, [*cells.read(fields), *cells.read_below(fields)])
         change["evidence"] = cells.field_evidence(fields)
-        change["missingReasons"] = cells.missing(fields)
+        change["missingReasons"] = cells.missing(fields, pad=False)
         change["overrides"] = cells.overridden(fields)
 
-    def _before(self, revision: RevisionId) -> tuple[object, object]:
+    def _before(self, fields: Fields, revision: RevisionId) -> tuple[object, object]:
         """What stood before, and the overrides of it, by the revision before."""
         # Most revisions say themselves what they replaced, so few are looked up: with a join each
         # column of each would be fetched for nothing.
@@ -173,8 +190,8 @@ class ChangeWriter:
         if row is None:
             raise Damaged("revisions", revision, "id")
         before = stored_cells(row)
-        self.selection.add(self._fields, before, before.read_below())
-        return before.data(self._fields, pad=False), before.overridden(self._fields)
+        self.selection.add(fields, before, before.read_below(fields))
+        return before.data(fields, pad=False), before.overridden(fields)
 
 
 # Research has an entity for each of its rows, and a dataset has either these or selectors.

@@ -23,7 +23,7 @@ from livedata.model.row import Presence, ResearchRowIdentity, RevisionKind, Row,
 from livedata.store import rows
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import COLUMNS, VALUES, Fields, fields_of
+from livedata.store.database.codec import COLUMNS, VALUES, Fields
 from livedata.store.database.statements import listed
 from livedata.store.datasets import DatasetRef
 from livedata.store.evidence import StoredCells, stored_cells
@@ -132,7 +132,7 @@ def fields_at(reader: Reader, dataset: DatasetRef, sequence: int) -> Fields:
         )
     now = dataset.fields
     # What names the rows today named them then too, if it was there.
-    return now if columns is None else fields_of(now.ids, COLUMNS.load(columns), now.label)
+    return now if columns is None else now.with_columns(COLUMNS.load(columns))
 
 
 def rows_at(reader: Reader, dataset: DatasetId, fields: Fields, sequence: int) -> Iterator[Row]:
@@ -262,7 +262,7 @@ def _row(
         "data": {field: data[field] for field in fields.columns},
         "revisionId": format_uuid(row.revision),
         "presence": row.presence,
-        "missingReasons": row.cells.missing(fields),
+        "missingReasons": row.cells.missing(fields, pad=True),
         "status": _status(row, last_run),
         "firstSeenRunId": format_uuid(row.first_run),
         "lastSeenRunId": format_uuid(page.run),

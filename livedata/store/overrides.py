@@ -47,10 +47,15 @@ def edited(reader: Reader, dataset: DatasetId, fields: Fields) -> dict[str, set[
         "SELECT id, overrides FROM rows WHERE dataset_id = :dataset AND overrides IS NOT NULL",
         dataset=dataset,
     )
-    return {
-        format_uuid(row): {fields.ids[position] for position in load_positions(OVERRIDES, text)}
+    shown = {
+        format_uuid(row): {
+            fields.ids[position]
+            for position in load_positions(OVERRIDES, text)
+            if position not in fields.hidden
+        }
         for row, text in rows
     }
+    return {row: edited for row, edited in shown.items() if edited}
 
 
 def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Override]:
@@ -62,7 +67,12 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
     )
     for row, key, *stored in rows:
         cells = cells_of(stored)
-        for position, then, now in moved_in(reader, row, cells.overrides):
+        edited = {
+            position: kept
+            for position, kept in cells.overrides.items()
+            if position not in fields.hidden
+        }
+        for position, then, now in moved_in(reader, row, edited):
             run = format_optional_uuid(reader.value(_MOVE, row=row, bit=1 << position))
             yield Override(
                 format_uuid(row), key, fields.ids[position], cells.value(position), then, now, run

@@ -155,9 +155,8 @@ def ask_plans(reader: Reader, those: Collection[RunId]) -> Callable[[], dict[Run
 def _compiled(number: int, declared: object, fields: Fields) -> Recipe | ResearchRecipe | None:
     if not isinstance(declared, dict) or declared.get("version") != 1:
         return None
-    columns = [fields.columns[field] for field in fields.ids]
     try:
-        return _COMPILERS[run_kind(declared)](number, declared, columns)
+        return _COMPILERS[run_kind(declared)](number, declared, fields.of_recipe(number))
     except (KeyError, TypeError, ValueError):
         # Creation checks every source, so somebody else wrote this one: no page is asked for it.
         return None

@@ -143,7 +143,7 @@ def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) ->
         return None
     cells = stored_cells(row[:6])
     selection = EvidenceSelection()
-    selection.add(fields, cells, [*cells.read(fields), *cells.read_below()])
+    selection.add(fields, cells, [*cells.read(fields), *cells.read_below(fields)])
     return {
         **_rows(reader, dataset, [row], fields)[0],
         "datasetId": format_uuid(dataset),
@@ -308,7 +308,7 @@ def _row(row: backend.Row, fields: Fields, who: ResearchRowIdentity | None) -> R
         "data": {field: data[field] for field in fields.columns},
         "revisionId": format_uuid(row[10]),
         "presence": row[8],
-        "missingReasons": cells.missing(fields),
+        "missingReasons": cells.missing(fields, pad=True),
         "status": row[9],
         "firstSeenRunId": format_uuid(row[11]),
         "lastSeenRunId": format_uuid(row[12]),
@@ -321,7 +321,7 @@ def _row(row: backend.Row, fields: Fields, who: ResearchRowIdentity | None) -> R
 def _row_at_run(row: backend.Row, fields: Fields) -> RowAtRun:
     stored, cells = stored_cells(row[:6]), cells_of(row[:3])
     cells_at_run = []
-    for position, field in enumerate(fields.ids):
+    for field, position in fields.positions.items():
         value, reason = cells.source(position)
         entry = None
         # A cell that was "not_found" has nothing on the page to point at.

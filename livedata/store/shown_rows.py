@@ -90,7 +90,7 @@ class Line(RowName, frozen=True):
     @property
     def data(self) -> dict[str, Scalar]:
         """Its cells by field id."""
-        return dict(zip(self.fields.ids, self.values, strict=False))
+        return self.fields.cells(self.values)
 
 
 def newest(

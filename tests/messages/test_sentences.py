@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 from livedata import messages
 from livedata.messages.checks import check_title
 from livedata.messages.column_changes import (
-    AddedColumn,
+    AddedCells,
     ColumnChanges,
-    DroppedColumn,
+    DroppedCells,
     RelabelledColumn,
     RowNames,
 )
@@ -246,14 +246,14 @@ def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None
     [
         (ColumnChanges(), []),
         (
-            ColumnChanges(added=[AddedColumn("color", 18, 2), AddedColumn("size", 1, 0)]),
+            ColumnChanges(added=[AddedCells("color", 18, 2), AddedCells("size", 1, 0)]),
             [
                 "color would be added: 18 rows would get a value, 2 would stay without.",
                 "size would be added: 1 row would get a value, none would stay without.",
             ],
         ),
         (
-            ColumnChanges(added=[AddedColumn("color", 0, 20), AddedColumn("size", 0, 0)]),
+            ColumnChanges(added=[AddedCells("color", 0, 20), AddedCells("size", 0, 0)]),
             [
                 "color would be added: none of 20 rows would get a value.",
                 "size would be added: no row was read.",
@@ -262,9 +262,9 @@ def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None
         (
             ColumnChanges(
                 dropped=[
-                    DroppedColumn("size", 12, 2),
-                    DroppedColumn("color", 1, 0),
-                    DroppedColumn("weight", 0, 0),
+                    DroppedCells("size", 12, 2),
+                    DroppedCells("color", 1, 0),
+                    DroppedCells("weight", 0, 0),
                 ]
             ),
             [

@@ -30,6 +30,7 @@ from livedata.model.research.declaration import PlanFile
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.research import check_plan_file
 from livedata.services import datasets, queries
+from livedata.services.datasets import Revised
 from livedata.services.research import declaring
 from livedata.store.database.store import Store
 
@@ -98,30 +99,35 @@ _AS_JSON: Final[Mapping[Kind, Callable[[str, dict[str, Any]], dict[str, Any]]]] 
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
 @common_options
 def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
-    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
+    """Read dataset D by SOURCE from now on: mend a selector, add or drop a column, change a label.
 
-    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
-    is now. Of a research dataset it is the plan: query, texts, addresses and limits may change.
+    Rows and history stay. Columns keep their names and types, and the identity stays; livedata
+    dataset source D prints what there is now. A new column is filled by the next Run, a dropped one
+    stays in the history. Of a research dataset SOURCE is the plan: query, texts, addresses, limits
+    and attributes may change.
     """
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]
-        dataset, version = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
+        revised = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
     if ctx.json:
-        print_json(dataset)
-    elif version is None:
-        print_message(
-            f"Nothing to revise: {path} says what the recipe of {dataset['name']} says already."
-        )
+        print_json(revised.dataset)
+    elif not revised.is_changed:
+        known = revised.dataset["name"]
+        print_message(f"Nothing to revise: {path} says what the recipe of {known} says already.")
     else:
-        print_message(
-            f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
-        )
+        for sentence in revised.revision.sentences:
+            print_text(sentence)
+        print_message(_pinned(revised.dataset, revised.version))
 
 
-def _revise_source(
-    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int | None]:
+def _pinned(dataset: Dataset, version: int | None) -> str:
+    if version is None:
+        return f"{dataset['name']} has schema version {dataset['schemaVersion']}."
+    return f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
+
+
+def _revise_source(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> Revised:
     declaration = read_source(path)
     refuse_not_ready(path)
     targets = ctx.settings.targets
@@ -129,9 +135,7 @@ def _revise_source(
         return datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
 
 
-def _revise_plan(
-    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int | None]:
+def _revise_plan(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> Revised:
     declaration = read_declaration(PlanFile, path)
     targets = ctx.settings.targets
     with _located(path):
@@ -139,9 +143,7 @@ def _revise_plan(
         return declaring.revise(store, ctx.owner, dataset_id, declaration)
 
 
-_REVISES: Mapping[
-    Kind, Callable[[CommandContext, Store, DatasetId, Path], tuple[Dataset, int | None]]
-] = {
+_REVISES: Final[Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], Revised]]] = {
     "selectors": _revise_source,
     "research": _revise_plan,
 }

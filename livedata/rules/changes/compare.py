@@ -47,6 +47,10 @@ class Cells(Struct, frozen=True):
             return self.value(position), self.reasons.get(position)
         return covered["value"], covered.get("reason")
 
+    def is_unread(self, position: int) -> bool:
+        """Whether no Run has read a collected cell yet: it is empty, and nothing says why."""
+        return self.source(position) == (None, None)
+
 
 class CurrentRow(Struct, frozen=True):
     """A row as it stands; `evidence` is where its cells were read."""
@@ -209,7 +213,7 @@ def _created(key: str, seen: SeenRecord, positions: Sequence[int], width: int) -
 def _is_unchanged(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
     """Whether the record equals a row without hand edits."""
     # Most rows of most Runs end here: comparing whole lists is much faster than cell by cell.
-    if cells.overrides or [cells.values[position] for position in positions] != record.values:
+    if cells.overrides or [cells.value(position) for position in positions] != record.values:
         return False
     return [cells.reasons.get(position) for position in positions] == record.reasons
 
@@ -240,7 +244,10 @@ def _updated(
 ) -> RowChange | None:
     moved = [] if _is_unchanged(row.cells, seen.record, positions) else _moved(row, seen, positions)
     returned = row.presence == "missing"
-    if not moved and not returned:
+    # Of a column that came later a cell may be read for the first time: an empty one tells nothing.
+    if not returned and all(
+        value is None and row.cells.is_unread(position) for position, value, _ in moved
+    ):
         return None
     values = _padded(row.cells.values, width)
     reasons, overrides = dict(row.cells.reasons), dict(row.cells.overrides)

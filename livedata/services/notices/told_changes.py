@@ -22,7 +22,7 @@ from livedata.model.row_name import RowName, name_row
 from livedata.rules.conditions.parsing import parse_when
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.services.conditions import RevisionMatcher
-from livedata.store import datasets, feed, recipes
+from livedata.store import datasets, feed, notices, recipes
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.feed import ShownRevision
@@ -286,6 +286,44 @@ def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, al
     wrong = [error for columns in tables if (error := _wrong(wanted, columns)) is not None]
     if wrong and (all_of or len(wrong) == len(tables)):
         raise wrong[0]
+
+
+def losing(
+    reader: Reader,
+    owner: OwnerName,
+    dataset: DatasetId,
+    before: Sequence[Column],
+    after: Sequence[Column],
+) -> Iterator[str]:
+    """What is wrong with the columns `after`, for each notice that fitted those of `before`.
+
+    One of all datasets may go on to fit another.
+    """
+    others: list[Sequence[Column]] | None = None
+    for notice in notices.readable(reader, owner):
+        wanted = notice.change_filter
+        if wanted is None or format_uuid(dataset) not in (
+            notice.datasets or [format_uuid(dataset)]
+        ):
+            continue
+        lost = _wrong(wanted, after) if _wrong(wanted, before) is None else None
+        if lost is not None and notice.datasets is None:
+            others = _other_tables(reader, owner, dataset) if others is None else others
+            lost = None if any(_wrong(wanted, table) is None for table in others) else lost
+        if lost is not None:
+            said = lost.message.removesuffix(".")
+            yield (
+                f"must keep what the notice {notice.name!r} tells of ({said}): change or remove "
+                "that first, or keep the column"
+            )
+
+
+def _other_tables(reader: Reader, owner: OwnerName, dataset: DatasetId) -> list[Sequence[Column]]:
+    return [
+        [*datasets.ref(reader, owner, other).fields.columns.values()]
+        for other, _ in datasets.all_names(reader, owner)
+        if other != dataset
+    ]
 
 
 def _wrong(wanted: ChangeFilter, columns: Sequence[Column]) -> Invalid | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -12,11 +12,11 @@ import orjson
 from msgspec import Meta, Struct, json
 from msgspec.structs import asdict
 
-from livedata.model.dataset import TYPES_OF, Column, columns_by_id
+from livedata.model.dataset import TYPES_OF, Column, DroppedColumn, columns_by_id
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
-from livedata.model.row import MissingReason, Scalar
+from livedata.model.row import Cells, MissingReason, MissingReasons, Scalar
 from livedata.model.row_name import RowName, label_of, name_of
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
@@ -66,6 +66,7 @@ class JsonColumn(Generic[T]):
 
 
 COLUMNS = JsonColumn[list[Column]](list[Column])
+DROPPED = JsonColumn[list[DroppedColumn]](list[DroppedColumn])
 FIELD_IDS = JsonColumn[list[str]](list[str], flat=True)
 SOURCE = JsonColumn[Any](dict[str, Any] | list[Any], anything=True)
 CHECKS = JsonColumn[list[CheckResult]](list[CheckResult])
@@ -88,10 +89,17 @@ ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple
 
 
 class Fields(Struct, frozen=True):
-    """The fields of a dataset by position, as lists: their ids, names, and where they are from."""
+    """The fields of a dataset by position, as lists, and its columns in the order of people.
+
+    A field whose column was dropped keeps its position, and is `hidden`: rows keep what they had
+    there, and only the history tells it.
+    """
 
     ids: list[str]
     columns: dict[str, Column]
+    """The columns that are shown, by their ids."""
+    placed: list[Column]
+    """The column of each position, also of those that are hidden."""
     names: list[str]
     collected: list[bool]
     """Whether the field is read from the source."""
@@ -99,11 +107,77 @@ class Fields(Struct, frozen=True):
     """The position of the field whose words a cell rests on: mostly its own."""
     label: str | None
     """The field whose text names a row; None if rows are named by their keys."""
+    hidden: frozenset[int]
+    dropped: list[DroppedColumn]
 
     @property
     def positions(self) -> dict[str, int]:
-        """Field id -> position."""
-        return {field: position for position, field in enumerate(self.ids)}
+        """Field id -> position, of those that are shown."""
+        every = enumerate(self.ids)
+        return {field: position for position, field in every if position not in self.hidden}
+
+    def with_columns(self, columns: Sequence[Column]) -> Fields:
+        """The fields with the columns of another moment."""
+        return _fields(self.ids, columns, self.label, self.placed, self.dropped)
+
+    def grown(self, added: Sequence[Column]) -> Fields:
+        """The fields with columns that are added, if there are any."""
+        if not added:
+            return self
+        ids = [*self.ids, *(column["id"] for column in added)]
+        return fields_of(ids, [*self.columns.values(), *added], self.label, self.dropped)
+
+    def of_recipe(self, version: int) -> list[Column]:
+        """The column of each position, where only those that a recipe may name have their names."""
+        # A name may be dropped and added again: then each recipe means the one of its time.
+        read = {each["id"]: each["lastRecipe"] for each in self.dropped}
+        meant: dict[str, str] = {}
+        for field in self.dropped:
+            if field["lastRecipe"] >= version:
+                meant.setdefault(field["name"], field["id"])
+        return [
+            column
+            if meant.get(column["name"], column["id"]) == column["id"]
+            and read.get(column["id"], version) >= version
+            else {**column, "name": ""}
+            for column in self.placed
+        ]
+
+    def cells(self, values: Sequence[Scalar]) -> Cells:
+        """Field id -> value of those that are shown, as far as there are values."""
+        cells = dict(zip(self.ids, values, strict=False))
+        for position in self.hidden:
+            cells.pop(self.ids[position], None)
+        return cells
+
+    def reasons(
+        self,
+        values: Sequence[Scalar],
+        known: Mapping[int, MissingReason],
+        edited: Collection[int],
+        width: int,
+    ) -> MissingReasons:
+        """Field id -> why its cell is empty: it is not known of one that no Run has read yet.
+
+        Of the first `width` positions; `known` has the reasons that are kept.
+        """
+        reasons = {
+            self.ids[position]: reason
+            for position, reason in known.items()
+            if position not in self.hidden
+        }
+        if width == len(values) and None not in values:
+            return reasons
+        for position in range(width):
+            if (
+                (position >= len(values) or values[position] is None)
+                and self.collected[position]
+                and position not in known
+                and position not in edited
+                and position not in self.hidden
+            ):
+                reasons[self.ids[position]] = "unknown"
+        return reasons
 
     @property
     def label_of(self) -> Callable[[Sequence[Scalar]], Scalar]:
@@ -123,22 +197,40 @@ class Fields(Struct, frozen=True):
         return f"{item}/{self.names[self.quoted[position]]}"
 
 
-def fields_of(ids: Sequence[str], columns: Sequence[Column], label: str | None = None) -> Fields:
+def fields_of(
+    ids: Sequence[str],
+    columns: Sequence[Column],
+    label: str | None = None,
+    dropped: Sequence[DroppedColumn] = (),
+) -> Fields:
     """The fields of a dataset: their ids by position, and its columns in the order of people.
 
-    `label` is the field that its owner has chosen to name rows by. Ids of later columns are left
-    out: their values stand behind all others.
+    `label` is the field that its owner has chosen to name rows by.
     """
     # Two lists, because people may reorder columns, while stored values keep their positions.
+    every = columns_by_id([*dropped, *columns])
+    placed = [every[field] for field in ids if field in every]
+    return _fields([column["id"] for column in placed], columns, label, placed, dropped)
+
+
+def _fields(
+    ids: Sequence[str],
+    columns: Sequence[Column],
+    label: str | None,
+    placed: Sequence[Column],
+    dropped: Sequence[DroppedColumn],
+) -> Fields:
     by_id = columns_by_id(columns)
-    placed = [by_id[field] for field in ids if field in by_id]
     return Fields(
-        [column["id"] for column in placed],
+        [*ids],
         by_id,
+        [*placed],
         [column["name"] for column in placed],
         [column["ownership"] == "collected" for column in placed],
         quoted_positions(placed),
         label_of(columns, label),
+        frozenset(position for position, field in enumerate(ids) if field not in by_id),
+        [*dropped],
     )
 
 

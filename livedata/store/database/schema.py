@@ -24,6 +24,7 @@ TABLES = (
         json={
             "columns": "livedata.store.database.codec:COLUMNS",
             "field_ids": "livedata.store.database.codec:FIELD_IDS",
+            "dropped_columns": "livedata.store.database.codec:DROPPED",
         },
         versions={"schema_version": "schemas", "recipe_version": "recipes"},
         moments=("next_run_at", "rows_updated_at", "created_at", "updated_at", "heard_at"),
@@ -44,10 +45,11 @@ TABLES = (
                 "created_at": "integer",
                 "updated_at": "integer",
                 "label_column": "text?",
+                "dropped_columns": "text?",
             },
             order="id",
             where="id = :dataset",
-            later=["label_column"],
+            later=["label_column", "dropped_columns"],
         ),
     ),
     DescribedTable(

@@ -53,10 +53,11 @@ class DatasetRecord(SQLModel, table=True):
         Index("ix_datasets_rows_updated_at", "owner", "rows_updated_at"),
         archived(
             "id name columns field_ids question schedule schema_version recipe_version "
-            "row_count head rows_updated_at created_at updated_at label_column",
+            "row_count head rows_updated_at created_at updated_at label_column "
+            "dropped_columns",
             order="id",
             where="id = :dataset",
-            later="label_column",
+            later="label_column dropped_columns",
         ),
     )
     id: bytes = own_id()
@@ -79,6 +80,7 @@ class DatasetRecord(SQLModel, table=True):
     imported_head: int | None = big()  # its head in the archive
     label_column: str | None = text()  # the field that its owner has chosen to name rows by
     heard_at: int | None = moment()  # then or later a Run was accepted: noted when it is looked at
+    dropped_columns: str | None = json(codec.DROPPED)  # their values keep their positions
 
 
 class BotRecord(SQLModel, table=True):
