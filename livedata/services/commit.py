@@ -237,10 +237,9 @@ def _of_today(
 ) -> tuple[Recipe | ResearchRecipe, Harvest]:
     """A recipe and what it read without the columns that were dropped since it was pinned."""
     kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
-    if len(kept) == len(recipe.fields) or not isinstance(recipe, Recipe):
+    if len(kept) == len(recipe.fields):
         return recipe, harvest
-    narrowed = replace(recipe, fields=tuple(recipe.fields[place] for place in kept))
-    return narrowed, harvest.of_fields(kept)
+    return recipe.of_fields(kept), harvest.of_fields(kept)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:

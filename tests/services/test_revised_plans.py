@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.model.research.declaration import PlanFile
-from livedata.services import datasets, feed, queries
+from livedata.services import datasets, feed, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import declaring
-from tests.services.research_table import ACME, BOLT, PAGE, PLAN, ResearchTable
+from tests.services.research_table import ACME, BOLT, PAGE, PLAN, ResearchTable, found_on
 
 if TYPE_CHECKING:
     from livedata.model.dataset import Column
@@ -155,7 +156,9 @@ def test_a_new_attribute_takes_no_name_that_a_user_column_has(table: ResearchTab
 
 def test_a_table_has_50_columns_at_most(table: ResearchTable) -> None:
     add_by_hand(table, *(f"note_{number}" for number in range(45)))
-    with pytest.raises(Invalid, match="attributes would make 51 columns, those filled by hand too; at most 50 fit"):
+    with pytest.raises(
+        Invalid, match="attributes would make 51 columns, those filled by hand too; at most 50 fit"
+    ):
         revise(table, FOUNDED, CITY, STAFF)
     assert revise(table, FOUNDED, STAFF) == 2
     assert len(names(table)) == 50
@@ -192,3 +195,40 @@ def test_the_same_plan_in_another_order_is_no_other_table(table: ResearchTable) 
     assert revise(table, CITY, FOUNDED) == 2
     assert table.dataset["columns"] == before["columns"]
     assert table.dataset["schemaVersion"] == before["schemaVersion"]
+
+
+def test_a_run_that_was_open_writes_no_column_that_was_dropped_meanwhile(
+    table: ResearchTable,
+) -> None:
+    city = column(table, "city")["id"]
+    attempt = table.begin()
+    table.remember(attempt)
+    table.record(attempt)
+    revise(table, {**FOUNDED, "description": "When it was founded"}, STAFF)
+    found = found_on(attempt, {"Acme": {"Founded": "2001", "City": "Genf"}, "Bolt": BOLT})
+    run = table.finish(attempt, found)
+    assert run["rowDeltas"] == {"new": 0, "changed": 1, "gone": 0}
+    change = table.feed()[-1]
+    assert change["changedFieldIds"] == [column(table, "founded")["id"]]
+    assert city not in change["data"]
+    assert table.cells("Acme")["Staff"] is None
+    assert check_store(table.store).problems == []
+
+
+def test_an_output_that_was_held_is_accepted_without_what_was_dropped(
+    table: ResearchTable,
+) -> None:
+    names_of_more = {f"Maker {number}": ACME for number in range(8)}
+    table.take({"Acme": ACME, "Bolt": BOLT, **names_of_more})
+    held = table.take({"Acme": {"Founded": "2001", "City": "Genf"}}, gone=["Bolt", *names_of_more])
+    assert held["status"] == "held"
+    revise(table, FOUNDED, STAFF)
+    runs.accept(table.store, table.owner, ids.RunId(ids.raw_id(held["id"])))
+    assert table.cells("Acme") == {
+        "Company": "Acme",
+        "Evidence": "Acme, a maker",
+        "Source": PAGE,
+        "Founded": "2001",
+        "Staff": None,
+    }
+    assert check_store(table.store).problems == []

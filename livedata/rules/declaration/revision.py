@@ -247,7 +247,7 @@ def _column_sentences(revision: Revision) -> Iterator[str]:
 
 _SAID: Final[Mapping[str, Callable[[Any], str]]] = {
     "read": lambda read: Read(**read).place,
-    "fields": ", ".join,
+    **dict.fromkeys(("fields", "attributes", "urls"), lambda each: ", ".join(each) or "none"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, field
 
@@ -127,22 +127,29 @@ def revise(
 
 def _source_changes(had: StoredRecipe, wanted: StoredRecipe) -> Iterator[SourceChange]:
     """What changes of a recipe but its columns, named as in the file of a plan."""
-    before, after = _texts(had), _texts(wanted)
+    # What is added or dropped is told as a column: here is the order of the others.
+    stay = {*_labels(had)} & {*_labels(wanted)}
+    before, after = _texts(had, stay), _texts(wanted, stay)
     for place in dict.fromkeys((*before, *after)):
         if before.get(place) != after.get(place):
             yield SourceChange(place, before.get(place), after.get(place))
 
 
-def _texts(stored: StoredRecipe) -> dict[str, object]:
+def _texts(stored: StoredRecipe, stay: Set[str]) -> dict[str, object]:
     plan = stored["plan"]
     assert plan is not None  # it is revised
     return {
         **{name: plan[name] for name in ("title", "rowMeaning", "query")},
         "rowIdentity.description": plan["rowIdentity"]["description"],
-        "attributes": [each["label"] for each in plan["attributes"]],
+        "attributes": [label for label in _labels(stored) if label in stay],
         "urls": stored["urls"],
         **stored["limits"],
     }
+
+
+def _labels(stored: StoredRecipe) -> list[str]:
+    plan = stored["plan"]
+    return [] if plan is None else [each["label"] for each in plan["attributes"]]
 
 
 def _revised(stored: StoredRecipe, plan: SentPlan, declared: PlanFile) -> StoredRecipe:
