@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -267,6 +268,18 @@ def test_a_preview_says_by_what_rows_would_be_named(trying: Trying) -> None:
     with_columns(trying, "name", color={})
     named = "  Rows would be named by color, and no longer by name."
     assert named in trying.preview("--against", "shop")[0]
+
+
+def test_a_column_that_comes_first_names_rows_unless_another_was_chosen(trying: Trying) -> None:
+    trying.take(trying.create())
+    with_columns(trying, color={})
+    declared = tomllib.loads(trying.file.read_text())
+    sku, *others, color = declared["columns"]
+    trying.file.write_text(write_source({**declared, "columns": [sku, color, *others]}))
+    named = "  Rows would be named by color, and no longer by name."
+    assert named in trying.preview("--against", "shop")[0]
+    trying.livedata("dataset", "update", "shop", "--label-column", "name")
+    assert "Rows would be named" not in trying.preview("--against", "shop")[0]
 
 
 @pytest.mark.parametrize(
