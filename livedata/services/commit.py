@@ -107,11 +107,11 @@ def conclude(
     dataset = at_end.dataset
     recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
     facts = reading.facts
-    if isinstance(recipe, Recipe) and recipe is not reading.recipe:
+    if recipe is not reading.recipe:
         # Imported late, as where facts are made: few Runs are overtaken by a revision.
         from livedata.rules.diagnosis.run_facts import summarize_harvest
 
-        facts = summarize_harvest(harvest, recipe)
+        facts = summarize_harvest(harvest, Recipe.of(recipe))
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
     drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from livedata.cli.dataset.sqlite_writer import write_sqlite
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId, RunId, format_timestamp, now, raw_id
@@ -17,10 +21,13 @@ from livedata.model.run import RowDeltas
 from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, feed, queries, rows, runs, shares, snapshot
+from livedata.services.archive import export_archive, import_archive
+from livedata.services.archive_container import open_archive
 from livedata.services.audit.check import check_store
 from livedata.services.datasets import Revised
 from livedata.services.notices import subscriptions
 from livedata.store.database.damage import first_damage
+from livedata.store.database.store import Store
 from livedata.store.notices import Subscription
 from tests.crawling import Crawling, shop_source
 from tests.shop import Item, shop, some_items
@@ -218,7 +225,7 @@ def test_labels_descriptions_and_the_order_come_from_the_file(table: Table) -> N
     assert table.columns()["price"]["label"] == "Price in €"
     assert revised.revision.sentences == [
         'label of price changes from "price" to "Price in €"',
-        'description of price changes from null to "With tax."',
+        'description of price is "With tax."',
         "columns stand as stock, price, name, sku",
     ]
     # What a file leaves out stays as it is.
@@ -285,7 +292,7 @@ def test_a_column_that_a_notice_names_is_not_dropped(
 ) -> None:
     table.create()
     subscriptions.add(table.store, ALICE, notice(table, NAMED[named], of_all=of_all), "UTC")
-    with pytest.raises(Invalid, match=r"the notice 'cheap' .*change or remove that first"):
+    with pytest.raises(Invalid, match=r"the notice 'cheap' names: change or remove"):
         table.revise(without(table.whole, "price"))
     assert "price" in table.columns()
     subscriptions.remove(table.store, ALICE, "cheap")
@@ -298,7 +305,7 @@ def test_a_column_that_a_share_names_is_not_dropped(
 ) -> None:
     table.create()
     share, _ = shares.add(table.store, ALICE, table.id, columns, clauses, "for Bob")
-    with pytest.raises(Invalid, match=r"the share 'for Bob' .*revoke that first"):
+    with pytest.raises(Invalid, match=r"the share 'for Bob' shows or asks for: revoke"):
         table.revise(without(table.whole, "price"))
     shares.revoke(table.store, ALICE, share["id"])
     assert table.revise(without(table.whole, "price")).is_changed
@@ -385,3 +392,32 @@ def test_rows_are_named_by_another_text_once_the_chosen_column_is_dropped(table:
     assert named is not None
     assert named["name"] == "name"
     table.check()
+
+
+@pytest.mark.one_database
+def test_an_archive_and_a_file_of_sqlite_keep_what_was_dropped(
+    table: Table, tmp_path: Path
+) -> None:
+    table.site.pages(shop(some_items(2)))
+    table.create()
+    table.run()
+    price = table.field("price")
+    table.revise(without(table.whole, "price"))
+    table.site.pages(shop([Item(each.sku, "Other", "3.00") for each in some_items(2)]))
+    table.run()
+    export_archive(table.store, ALICE, table.id, tmp_path / "shop.zip")
+    with closing(Store(f"sqlite:///{tmp_path}/other.db")) as other:
+        targets = TargetPolicy.parse(table.site.host)
+        with open_archive(tmp_path / "shop.zip") as archive:
+            import_archive(other, ALICE, archive, targets)
+        assert check_store(other).problems == []
+        told = feed.changes(other, ALICE, table.id, limit=10)["data"]
+        assert [price in change["data"] for change in told] == [True, True, False, False]
+        assert told == table.changes()["data"]
+    with snapshot.snapshot(table.store, ALICE, table.id) as shown:
+        write_sqlite(shown, tmp_path / "shop.db", present=False)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as file:
+        columns = {name for _, name, *_ in file.execute("PRAGMA table_info(rows)")}
+        assert "price" not in columns
+        cells = file.execute("SELECT count(*) FROM changes WHERE field = 'price'")
+        assert cells.fetchone() == (2,)

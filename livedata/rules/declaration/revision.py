@@ -20,7 +20,9 @@ MOST_COLUMNS: Final = 50
 """So many columns has a table."""
 MOST_POSITIONS: Final = 63
 """So many columns has a dataset in all its life: what a revision changes is a mask of 64 bits."""
-_TAKE_OVER: Final = "make a dataset that takes over from this one (create SOURCE --take-over D)"
+_TAKE_OVER: Final = (
+    "make a dataset that takes over from this one (dataset create SOURCE --take-over D)"
+)
 
 
 class SourceChange(Struct, frozen=True):
@@ -78,7 +80,7 @@ class Revision(Struct, frozen=True):
     @property
     def sentences(self) -> list[str]:
         """A sentence for each change, for people."""
-        return [*_column_sentences(self), *(_source_sentence(each) for each in self.source)]
+        return [*_column_sentences(self), *_source_sentences(self)]
 
 
 def _missing_from(these: Sequence[Column], those: Sequence[Column]) -> list[Column]:
@@ -238,27 +240,34 @@ def _column_sentences(revision: Revision) -> Iterator[str]:
         yield f"column {column['name']} is dropped, and stays in the history"
     for old, new in revision.relabelled:
         for part in ("label", "description", "key"):
-            if old.get(part) != new.get(part):
-                values = f"{format_value(old.get(part))} to {format_value(new.get(part))}"
-                yield f"{part} of {new['name']} changes from {values}"
+            yield from _changed(f"{part} of {new['name']}", old.get(part), new.get(part), _value)
     if revision.is_moved:
         yield f"columns stand as {', '.join(column['name'] for column in revision.after)}"
+
+
+def _source_sentences(revision: Revision) -> Iterator[str]:
+    dropped = {column["name"] for column in revision.dropped}
+    for change in revision.source:
+        name, _, part = change.place.rpartition(".")
+        # That it is read no more is said already, and that it may be empty is what it is mostly.
+        if name not in dropped and (change.before is not None or change.after is not False):
+            said = _SAID.get(part, _value)
+            yield from _changed(change.place, change.before, change.after, said)
+
+
+def _changed(what: str, before: object, after: object, said: Callable[[Any], str]) -> Iterator[str]:
+    if before is None and after is not None:
+        yield f"{what} is {said(after)}"
+    elif after is None and before is not None:
+        yield f"{what} was {said(before)}, and is left out"
+    elif before != after:
+        yield f"{what} changes from {said(before)} to {said(after)}"
 
 
 _SAID: Final[Mapping[str, Callable[[Any], str]]] = {
     "read": lambda read: Read(**read).place,
     **dict.fromkeys(("fields", "attributes", "urls"), lambda each: ", ".join(each) or "none"),
 }
-
-
-def _source_sentence(change: SourceChange) -> str:
-    said = _SAID.get(change.place.rpartition(".")[2], _value)
-    # A column that is added or dropped is told already: here is what reads it.
-    if change.before is None:
-        return f"{change.place} is {said(change.after)}"
-    if change.after is None:
-        return f"{change.place} was {said(change.before)}"
-    return f"{change.place} changes from {said(change.before)} to {said(change.after)}"
 
 
 def _value(value: object) -> str:
