@@ -242,10 +242,7 @@ def of_today(
     kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
     if len(kept) == len(recipe.fields):
         return recipe, harvest
-    # Only what selectors read is dropped.
-    read = Recipe.of(recipe)
-    narrowed = replace(read, fields=tuple(read.fields[place] for place in kept))
-    return narrowed, harvest.of_fields(kept)
+    return recipe.of_fields(kept), harvest.of_fields(kept)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:

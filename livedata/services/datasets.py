@@ -226,7 +226,7 @@ def pin(
         return Revised(current, None, revision)
     recipes.check_newest(writer, dataset, after)
     if revision.changes_columns:
-        _take_columns(writer, locked, current, revision)
+        take_columns(writer, locked, current, revision)
     version = None
     if not is_read_alike:
         version = recipes.add_recipe(writer, dataset, source, _later(current))
@@ -250,7 +250,7 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         dataset_store.remove(writer, dataset)
 
 
-def _take_columns(
+def take_columns(
     writer: Writer, locked: LockedDataset, current: Dataset, revision: Revision
 ) -> None:
     """Give a dataset the columns of a revision, as the next version of its schema."""

@@ -297,6 +297,14 @@ def add(
     return dataset
 
 
+def chosen_label(reader: Reader, dataset: DatasetId) -> str | None:
+    """The field by which the owner has chosen to name rows; None if nobody has chosen."""
+    chosen: str | None = reader.value(
+        "SELECT label_column FROM datasets WHERE id = :id", id=dataset
+    )
+    return chosen
+
+
 def updated_at(reader: Reader, dataset: DatasetId) -> Micros:
     """When a dataset was last updated."""
     moment: Micros = reader.value("SELECT updated_at FROM datasets WHERE id = :id", id=dataset)

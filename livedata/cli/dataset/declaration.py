@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,7 @@ from livedata.model.research.declaration import PlanFile
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.research import check_plan_file
 from livedata.services import datasets, queries
+from livedata.services.datasets import Revised
 from livedata.services.research import declaring
 from livedata.store.database.store import Store
 
@@ -97,10 +98,6 @@ _HEADS: Final[Mapping[Kind, str]] = {"selectors": SCHEMA_LINE, "research": ""}
 """What stands on top of each kind of declaration in a file."""
 
 
-_Revised = tuple[Dataset, int | None, Sequence[str]]
-"""A dataset, the version of its recipe if that is new, and what changes."""
-
-
 @click.command("revise")
 @click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
@@ -109,24 +106,23 @@ def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
     """Read dataset D by SOURCE from now on; columns may come and go, history stays.
 
     Columns keep their names and types, and the identity stays; livedata dataset source D prints
-    what there is now. A new column is filled by the next Run, a dropped one
-    stays in the history. Of a research dataset SOURCE is the plan: query, texts, addresses and
-    limits may change.
+    what there is now. A new column is filled by the next Run, a dropped one stays in the history.
+    Of a research dataset SOURCE is the plan: query, texts, addresses, limits and attributes may
+    change.
     """
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]
-        dataset, version, sentences = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
+        revised = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
     if ctx.json:
-        print_json(dataset)
-    elif not sentences and version is None:
-        print_message(
-            f"Nothing to revise: {path} says what the recipe of {dataset['name']} says already."
-        )
+        print_json(revised.dataset)
+    elif not revised.is_changed:
+        known = revised.dataset["name"]
+        print_message(f"Nothing to revise: {path} says what the recipe of {known} says already.")
     else:
-        for sentence in sentences:
+        for sentence in revised.revision.sentences:
             print_text(sentence)
-        print_message(_pinned(dataset, version))
+        print_message(_pinned(revised.dataset, revised.version))
 
 
 def _pinned(dataset: Dataset, version: int | None) -> str:
@@ -135,27 +131,25 @@ def _pinned(dataset: Dataset, version: int | None) -> str:
     return f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
 
 
-def _revise_source(
-    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> _Revised:
+def _revise_source(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> Revised:
     declaration = read_source(path)
     refuse_not_ready(path)
     targets = ctx.settings.targets
     with _located(path):
         revised = datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
     tell_unapplied(ctx.owner, declaration, path)
-    return revised.dataset, revised.version, revised.revision.sentences
+    return revised
 
 
-def _revise_plan(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> _Revised:
+def _revise_plan(ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path) -> Revised:
     declaration = read_declaration(PlanFile, path)
     targets = ctx.settings.targets
     with _located(path):
         check_plan_file(declaration, ctx.settings.research, targets)
-        return *declaring.revise(store, ctx.owner, dataset_id, declaration), ()
+        return declaring.revise(store, ctx.owner, dataset_id, declaration)
 
 
-_REVISES: Final[Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], _Revised]]] = {
+_REVISES: Final[Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], Revised]]] = {
     "selectors": _revise_source,
     "research": _revise_plan,
 }
