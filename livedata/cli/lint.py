@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from livedata import __version__
 from livedata.cli.context import CommandContext, store_options
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.source.source_file import as_source, check_ready, read_text, sources_below
+from livedata.config import HOMEPAGE
 from livedata.formats.json_schema import source_file_schema
 from livedata.hints import Subject, hints
 from livedata.messages.request import invalid
@@ -29,10 +31,10 @@ ERRORS: Final[Mapping[str, str]] = {
 }
 """The rules that no source may break, and what each finds."""
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_DOCS: Final = "https://github.com/livedata/livedata/blob/main/docs/how-to/lint.md"
+_PAGE: Final = "blob/main/docs/how-to/lint.md"
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """What is wrong, or may be, at a line of a file."""
 
     file: str
@@ -114,15 +116,15 @@ def _files(path: Path) -> Sequence[Path]:
     return sources_below(path) if path.is_dir() else (path,)
 
 
-def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
+def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[LintFinding]:
     """What is to be said of all files, in their order and by line."""
     refused, unready, sources = Problems(), Problems(), list[FolderSource]()
     for path in files:
         with refused.of():
             written = read_text(path)
-            sources.append(FolderSource(str(path), as_source(written), written))
             with unready.of():
                 check_ready(written)
+            sources.append(FolderSource(str(path), as_source(written), written))
     judge(sources, targets, refused)
     warned = [
         ("warning", rule.name, detail)
@@ -141,16 +143,17 @@ def _judged(files: Sequence[Path], targets: TargetPolicy) -> list[Finding]:
     return sorted(findings, key=lambda each: (order[each.file], each.line))
 
 
-def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> Finding:
+def _placed(level: str, rule: str, detail: Detail, files: Iterable[str]) -> LintFinding:
     """A finding of a sentence that begins with its place: ``file:line:``, or ``file:`` alone."""
     file = max((file for file in files if detail.message.startswith(f"{file}:")), key=len)
-    number, _, rest = detail.message.removeprefix(f"{file}:").partition(":")
-    line, sentence = (int(number), rest) if number.isdecimal() else (1, f"{number}:{rest}")
-    said = [f"{sentence.strip().removesuffix('.')}.", *hints(detail.remedies, Subject())]
-    return Finding(file, line, rule, level, " ".join(said))
+    rest = detail.message.removeprefix(f"{file}:")
+    place = re.match(r"(\d+): ", rest)
+    sentence = rest[place.end() :] if place else rest.lstrip()
+    said = [f"{sentence.removesuffix('.')}.", *hints(detail.remedies, Subject())]
+    return LintFinding(file, int(place[1]) if place else 1, rule, level, " ".join(said))
 
 
-def _summary(findings: Sequence[Finding], files: int) -> str:
+def _summary(findings: Sequence[LintFinding], files: int) -> str:
     read = plural(files, "file")
     if not findings:
         return f"Nothing to complain of in {read}."
@@ -161,7 +164,7 @@ def _summary(findings: Sequence[Finding], files: int) -> str:
     return f"Found {said} in {len({finding.file for finding in findings})} of {read}."
 
 
-def _print_text(findings: Iterable[Finding]) -> None:
+def _print_text(findings: Iterable[LintFinding]) -> None:
     for each in findings:
         level = "error: " if each.level == "error" else ""
         print_text(_one_line(f"{each.file}:{each.line}: {each.rule}: {level}{each.message}"))
@@ -171,7 +174,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def as_annotation(finding: Finding) -> str:
+def as_annotation(finding: LintFinding) -> str:
     """The workflow command by which GitHub shows a finding at its line."""
     title = f"livedata {finding.rule}"
     place = {"file": finding.file, "line": str(finding.line), "title": title}
@@ -179,7 +182,7 @@ def as_annotation(finding: Finding) -> str:
     return f"::{finding.level} {properties}::{_data(finding.message)}"
 
 
-def _print_github(findings: Iterable[Finding]) -> None:
+def _print_github(findings: Iterable[LintFinding]) -> None:
     for each in findings:
         print_text(as_annotation(each))
 
@@ -193,13 +196,13 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _print_sarif(findings: Sequence[Finding]) -> None:
+def _print_sarif(findings: Sequence[LintFinding]) -> None:
     warnings = {name: rule.summary for name, rule in LINT_RULES.items()}
     rules = [
         {
             "id": name,
             "shortDescription": {"text": f"{summary}."},
-            "helpUri": f"{_DOCS}#{name}",
+            "helpUri": f"{HOMEPAGE}/{_PAGE}#{name}",
             "defaultConfiguration": {"level": "error" if name in ERRORS else "warning"},
         }
         for name, summary in {**ERRORS, **warnings}.items()
@@ -208,7 +211,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
     driver = {
         "name": "livedata",
         "semanticVersion": __version__,
-        "informationUri": "https://github.com/livedata/livedata",
+        "informationUri": HOMEPAGE,
         "rules": rules,
     }
     results = [_result(finding, places.index(finding.rule)) for finding in findings]
@@ -216,7 +219,7 @@ def _print_sarif(findings: Sequence[Finding]) -> None:
     print_json({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _result(finding: Finding, rule: int) -> dict[str, Any]:
+def _result(finding: LintFinding, rule: int) -> dict[str, Any]:
     place = {
         "artifactLocation": {"uri": _uri(Path(finding.file))},
         "region": {"startLine": finding.line},
@@ -238,7 +241,7 @@ def _uri(path: Path) -> str:
     return whole.as_uri()
 
 
-_PRINTERS: Final[Mapping[str, Callable[[Sequence[Finding]], None]]] = {
+_PRINTERS: Final[Mapping[str, Callable[[Sequence[LintFinding]], None]]] = {
     "text": _print_text,
     "sarif": _print_sarif,
     "github": _print_github,

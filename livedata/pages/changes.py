@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.messages.notice_events import BECAME
 from livedata.model import ids
-from livedata.model.dataset import Dataset, columns_by_id, labels
+from livedata.model.dataset import labels
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import Change
@@ -78,7 +78,7 @@ def show(dataset: str) -> Response:
     """The page of the changes of a dataset."""
     raw, store, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     shown = queries.dataset(store, owner, raw)
-    wanted = narrowing(request.args, shown)
+    wanted = narrowing(request.args)
     told = history(store, owner, raw, wanted)
     return page(
         "changes.html",
@@ -86,9 +86,9 @@ def show(dataset: str) -> Response:
         dataset=shown,
         told=told,
         days=list(_days(raw, wanted, told, context().zone)),
-        chips=_chips(wanted, shown),
+        chips=_chips(wanted, told),
         zone=context().zone,
-        columns=columns_by_id(shown["columns"]),
+        columns=told.columns,
         kinds=BECAME,
         given=request.args,
         more=earlier(request.path, told.before),
@@ -136,10 +136,10 @@ def _words(day: date, today: date) -> str:
     return f"{near}{day:%a} {day.day} {day:%b}{year}"
 
 
-def _chips(wanted: Narrowing, dataset: Dataset) -> list[tuple[str, str]]:
+def _chips(wanted: Narrowing, told_by: History) -> list[tuple[str, str]]:
     """What the changes are narrowed to, in words, each with the address of the page without it."""
     given = request.args
-    called = labels(dataset["columns"])
+    called = labels(told_by.columns.values())
     told = {
         "run": "of one Run" if wanted.run else "",
         "kind": f"only {BECAME[wanted.kind]}" if wanted.kind else "",
@@ -168,11 +168,9 @@ def change_feed(dataset: str) -> Response:
     return redirect(f"/datasets/{dataset}/changes#feed", 303)
 
 
-def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
+def narrowing(given: Mapping[str, str]) -> Narrowing:
     """Which changes the address of a page asks for. Raises BadRequest."""
     field, kind, run = (given.get(name) or None for name in ("field", "kind", "run"))
-    if field not in {None, *(column["id"] for column in dataset["columns"])}:
-        raise _wrong("field", "is no column of this dataset")
     if kind not in {None, *BECAME}:
         raise _wrong("kind", f"is none of {', '.join(BECAME)}")
     before = given.get("before")

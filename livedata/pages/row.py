@@ -106,7 +106,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
     raw_row = RowId(identified(row))
     detail = queries.row(store, owner, raw, raw_row)
     shown = queries.dataset(store, owner, raw)
-    wanted = replace(narrowing(request.args, shown), row=raw_row)
+    wanted = replace(narrowing(request.args), row=raw_row)
     told = history(store, owner, raw, wanted)
     cells = _cells(detail, shown["columns"], refused)
     # What stands at the end of an earlier page changed later on.
@@ -126,7 +126,7 @@ def show(dataset: str, row: str, refused: RefusedEdit | None = None, status: int
         narrowed=wanted.field,
         told=told,
         types=CELL_TYPES,
-        columns=columns_by_id(shown["columns"]),
+        columns=told.columns,
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         back=later(f"/datasets/{dataset}/rows/{row}", told),

@@ -24,7 +24,7 @@ from livedata.rules.declaration.revision import Revision
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, shares
 from livedata.services.accounts import meet_owner
-from livedata.services.folder import FolderSource, Problems, pinned_source, split_names, wish, wrong
+from livedata.services.folder import FolderSource, Problems, address_of, split_names, wish, wrong
 from livedata.services.notices import subscriptions
 from livedata.services.notices.told_changes import check_filter
 from livedata.store import accounts, notices, recipes
@@ -184,7 +184,7 @@ class _Planner:
         if current is None:
             return [pinned_column(column, "") for column in source.declared.columns]
         key = DatasetId(raw_id(current["id"]))
-        if pinned_source(recipes.source(self._reader, key)[1]) is None:
+        if address_of(recipes.source(self._reader, key)[1]) is None:
             why = f'names "{source.name}", whose rows are read in another way: by research, say'
             raise wrong("name", f"{why}; give this source another name")
         revision = datasets.judge_revision(self._reader, self._owner, key, source.declared)
@@ -317,15 +317,15 @@ class _Planner:
             if name in declared:
                 continue
             key = DatasetId(raw_id(dataset["id"]))
-            pinned = pinned_source(recipes.source(self._reader, key)[1])
+            address = address_of(recipes.source(self._reader, key)[1])
             # A file declares no research, so that a folder says nothing of it.
-            if pinned is None:
+            if address is None:
                 continue
             step = Step(name, "leave", dataset=key)
             if self._prune and dataset["status"] != "paused":
                 said = (f"status: {dataset['status']} → paused",)
                 step = replace(step, action="pause", changes=said, values={"status": "paused"})
-            found[name] = (pinned["url"], step)
+            found[name] = (address, step)
         return found
 
 

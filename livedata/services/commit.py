@@ -104,13 +104,17 @@ def conclude(
 
     The charge of an accepted Run is left to :func:`charge`.
     """
-    recipe, harvest = reading.recipe, reading.harvest
     dataset = at_end.dataset
+    recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
+    facts = reading.facts
+    if isinstance(recipe, Recipe) and recipe is not reading.recipe:
+        # Imported late, as where facts are made: few Runs are overtaken by a revision.
+        from livedata.rules.diagnosis.run_facts import summarize_harvest
+
+        facts = summarize_harvest(harvest, recipe)
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
-    drift, oddities = judge_drift(
-        writer, dataset.id, recipe, reading.facts, before, proposal, policy
-    )
+    drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)
     # The guards come before the price: what a person has to judge first need not be paid yet.
     if drift is not None:
         outcome = RunOutcome("held", "mass_loss", drift.problem, None, drift.inputs)
@@ -118,7 +122,7 @@ def conclude(
         outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
     if outcome.deltas is None:
         # Its coverage is complete, so a person may still accept it.
-        packed = held.serialize_harvest(harvest)
+        packed = held.serialize_harvest(reading.harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
         return replace(outcome, would=proposal.deltas, oddities=oddities), proposal.keys
     return replace(outcome, inputs=_inputs(reading), oddities=oddities), proposal.keys_after
@@ -146,6 +150,7 @@ def accept_harvest(
 
     With the keys of the rows then. The charge is left to :func:`charge`.
     """
+    recipe, harvest = of_today(at_end.dataset.ref.fields, recipe, harvest)
     proposal = propose(at_end.dataset.ref, recipe, harvest, at_end.rows)
     outcome = _take_over(writer, run, at_end, recipe, harvest, proposal)
     return outcome, proposal.keys_after
@@ -168,7 +173,6 @@ def _take_over(
     written_at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, written_at, run)
     pages_read = {page.number: page for page in harvest.pages}
-    recipe, _ = _of_today(dataset.ref.fields, recipe, harvest)
     last = at_end.standing.last
     revisions.apply(writer, context, recipe, proposal, pages_read, dataset.ref, last)
     kinds.of_recipe(recipe).keep(writer, dataset.id, harvest)
@@ -224,7 +228,6 @@ def propose(
     current: Sequence[CurrentRow],
 ) -> Proposal:
     """What a harvest would change in the rows of a dataset as they are."""
-    recipe, harvest = _of_today(dataset.fields, recipe, harvest)
     seen, gone = kinds.of_recipe(recipe).seen(recipe, harvest, current)
     positions = [field.position for field in recipe.fields]
     present = {row.key for row in current if row.presence == "present"}
@@ -232,7 +235,7 @@ def propose(
     return Proposal(changes, present)
 
 
-def _of_today(
+def of_today(
     fields: Fields, recipe: Recipe | ResearchRecipe, harvest: Harvest
 ) -> tuple[Recipe | ResearchRecipe, Harvest]:
     """A recipe and what it read without the columns that were dropped since it was pinned."""

@@ -101,7 +101,9 @@ def _window(
     # reader can then ask for the rest of the same window while new revisions arrive.
     end = dataset.head if through is None else through
     _check_window(after, end, dataset.head)
-    position = dataset.fields.positions.get(field_id) if field_id is not None else None
+    # One that was dropped has its history too.
+    places = {field: place for place, field in enumerate(dataset.fields.ids)}
+    position = places.get(field_id) if field_id is not None else None
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))

@@ -9,9 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from livedata.messages.request import summary
-from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid, LocatedDetail
-from livedata.model.source import Source
 from livedata.model.source_file import FileNotice, SourceFile
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import schedule_problem
@@ -184,12 +182,8 @@ def _below(path: str, error: Invalid) -> Invalid:
     return Invalid(error.message, details, error.remedies)
 
 
-def pinned_source(pinned: object) -> dict[str, Any] | None:
-    """What a recipe keeps as a source, with what a version that came later lets it leave out.
-
-    None for what no file declares, such as research.
-    """
-    try:
-        return read(Source, pinned).pinned()
-    except Invalid:
+def address_of(pinned: object) -> str | None:
+    """The address that a recipe of selectors reads; None for what no file declares."""
+    if not isinstance(pinned, dict) or "itemSelector" not in pinned:
         return None
+    return str(pinned["url"])

@@ -12,7 +12,7 @@ from livedata.model.harvest import Harvest
 from livedata.model.row import RevisionKind, Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.changes.compare import Changes, Proposal, RowChange
-from livedata.services.commit import propose
+from livedata.services.commit import of_today, propose
 from livedata.services.run_view import RunView
 from livedata.store import held, recipes, rows
 from livedata.store.database.backend import Reader
@@ -35,7 +35,8 @@ def kept_output(
     assert recipe is not None  # nothing is held of a Run that was not executed
     harvest = held.deserialize_harvest(packed, recipe)
     current = rows.current(reader, dataset.id)
-    return KeptOutput(harvest, propose(dataset, recipe, harvest, current))
+    proposal = propose(dataset, *of_today(dataset.fields, recipe, harvest), current)
+    return KeptOutput(harvest, proposal)
 
 
 class ProposedCellChange(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Final, Literal, TypedDict
 
 from msgspec import Struct
@@ -45,13 +45,14 @@ class Moment(Struct, frozen=True):
     """Where a moment lies in the history of a dataset: after the revision `sequence`, 0 for none.
 
     `is_to_come` says that it lies in the future, so that `sequence` is the head, `is_day` that it
-    is the end of a day.
+    is the end of a day, and `end` what is later than it, if it was given as a time.
     """
 
     given: str
     sequence: int
     is_to_come: bool = False
     is_day: bool = False
+    end: Micros | None = None
 
 
 class CellDiff(TypedDict):
@@ -121,7 +122,7 @@ def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str
         matches = _runs(reader, dataset, when)
         return Moment(when, _after_run(reader, dataset, when, matches))
     last = feed.last_before(reader, dataset.id, end)
-    return Moment(when, last, end > reader.now(), day is not None)
+    return Moment(when, last, end > reader.now(), day is not None, end)
 
 
 def end_of_day(when: str, zone: str) -> Micros | None:
@@ -206,10 +207,12 @@ def row_diffs(
     rows: Collection[RowId] | None = None,
 ) -> Iterator[NamedDiff]:
     """What became of each row, or of these, between two sequences, net."""
-    then = moments.fields_at(reader, dataset, first)
     now = moments.fields_at(reader, dataset, last)
-    # Values have the same places in both, and one has more columns.
-    columns = max((then.names, now.names), key=len)
+    # Values have the same places in both. What was dropped by then has no part in what became of
+    # them, and what came since had no value.
+    columns = [
+        (position, name) for position, name in enumerate(now.names) if position not in now.hidden
+    ]
     text = now.label_of
     stored = moments.differences(reader, dataset.id, first, last, rows)
     # Some at a time: a table need not fit into memory.
@@ -219,7 +222,7 @@ def row_diffs(
             difference = _difference(each, names.get(each.key, each.key), columns)
             if difference is not None:
                 is_gone = difference["kind"] == "gone"
-                values = dict(zip(columns, each.after, strict=False)) if is_gone else {}
+                values = {name: _at(each.after, place) for place, name in columns if is_gone}
                 yield NamedDiff(each.row, each.key, text(each.after), difference, values)
 
 
@@ -301,11 +304,17 @@ def _after_run(reader: Reader, dataset: DatasetRef, when: str, matches: Sequence
     )
 
 
-def _difference(row: RowBetween, name: str, columns: Sequence[str]) -> RowDiff | None:
+def _difference(row: RowBetween, name: str, columns: Sequence[tuple[int, str]]) -> RowDiff | None:
     """What became of a row; None if it came and went, or is as it was."""
     was_there = None if row.before is None else row.was_there
-    values = zip_longest(columns, row.before or [], row.after)
+    before = row.before or []
+    values = ((column, _at(before, place), _at(row.after, place)) for place, column in columns)
     return row_diff(name, values, was_there, is_there=row.is_there)
+
+
+def _at(values: Sequence[Scalar], position: int) -> Scalar:
+    # A row may be older than the last columns.
+    return values[position] if position < len(values) else None
 
 
 def _short(when: str) -> str:

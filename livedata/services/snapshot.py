@@ -67,7 +67,7 @@ def read_snapshot(
 ) -> TableSnapshot:
     """The same within a transaction: rows and changes are read from it when they are asked for."""
     moment = find_moment(reader, dataset, when, zone)
-    fields = moments.fields_at(reader, dataset, moment.sequence)
+    fields = moments.fields_at(reader, dataset, moment.sequence, moment.end)
     if moment.sequence == dataset.head:
         # With when each row was seen last, which no revision says.
         rows = row_store.in_order(reader, dataset.id, fields)

@@ -218,7 +218,8 @@ def shown(
 ) -> Iterator[ShownRevision]:
     """The revisions with after < sequence <= through, as conditions look at them."""
     stored = reader.each(_SHOWN, dataset=dataset, after=after, through=through)
-    changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids))
+    changed_by = lru_cache(maxsize=256)(partial(_changed, fields.ids, fields.hidden))
+    every_by = lru_cache(maxsize=256)(partial(_changed, fields.ids, ()))
     load, field_ids, cells_of = VALUES.load, fields.ids, fields.cells
     hidden = fields.hidden
     # Most of what a condition costs is spent here: each name and each copy counts.
@@ -227,7 +228,7 @@ def shown(
         changed = changed_by(mask)
         before: Cells | None = None
         if was is not None:
-            before = cells | dict(zip(changed, load(was), strict=True))
+            before = cells | dict(zip(every_by(mask), load(was), strict=True))
         elif previous is not None:
             before = cells_of(load(previous))
         edited = load_positions(OVERRIDES, overrides) if overrides else ()
@@ -254,8 +255,12 @@ def shown_of(change: Change) -> ShownRevision:
     )
 
 
-def _changed(field_ids: Sequence[str], mask: int) -> list[str]:
-    return [field for position, field in enumerate(field_ids) if mask >> position & 1]
+def _changed(field_ids: Sequence[str], hidden: Collection[int], mask: int) -> list[str]:
+    return [
+        field
+        for position, field in enumerate(field_ids)
+        if mask >> position & 1 and position not in hidden
+    ]
 
 
 def shown_before(

@@ -115,13 +115,24 @@ class _Page(NamedTuple):
     observed_at: Micros
 
 
-def fields_at(reader: Reader, dataset: DatasetRef, sequence: int) -> Fields:
-    """The fields of a dataset with the columns of the last revision up to a sequence.
+def fields_at(
+    reader: Reader, dataset: DatasetRef, sequence: int, end: Micros | None = None
+) -> Fields:
+    """The fields of a dataset with the columns that it had last before a time `end`.
 
-    At the head, and before the first revision, those of today.
+    Without one, with those of the last revision up to a sequence. At the head, and before the first
+    revision, those of today.
     """
     columns = None
-    if sequence < dataset.head:
+    if end is not None:
+        # A column may come or go without any revision.
+        columns = reader.value(
+            "SELECT columns FROM schemas WHERE dataset_id = :dataset AND created_at < :end "
+            "ORDER BY version DESC LIMIT 1",
+            dataset=dataset.id,
+            end=end,
+        )
+    elif sequence < dataset.head:
         columns = reader.value(
             "SELECT s.columns FROM revisions v JOIN schemas s "
             "ON s.dataset_id = v.dataset_id AND s.version = v.schema_version "

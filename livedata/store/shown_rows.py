@@ -246,6 +246,11 @@ def _line(
     if len(values) < len(fields.ids):
         # A row may be older than the last columns.
         values += [None] * (len(fields.ids) - len(values))
+    missing: dict[int, MissingReason] = load_positions(REASONS, reasons) if reasons else {}
+    edited = load_positions(OVERRIDES, overrides) if overrides else ()
+    if None in values:
+        unread = fields.unread(values, missing, edited, len(values))
+        missing |= dict.fromkeys(unread, "unknown")
     return Line(
         name_of(label_of(values)) or key,
         key,
@@ -256,9 +261,9 @@ def _line(
         _timestamp(updated_at),
         fields,
         values,
-        load_positions(REASONS, reasons) if reasons else {},
+        missing,
         _was(changed, was, before) if status == "changed" else {},
-        load_positions(OVERRIDES, overrides) if overrides else (),
+        edited,
     )
 
 

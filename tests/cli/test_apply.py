@@ -521,3 +521,4 @@ def test_a_column_is_dropped_only_if_no_condition_names_it(sources: Sources, dec
     assert (action, len(said)) == ("revise", 2)
     sources.apply()
     assert sources.changes(code=0) == {}
+    assert sources.livedata.out("check").startswith("The store is sound")

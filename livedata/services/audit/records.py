@@ -81,11 +81,17 @@ def digest_problems(cron: str, *, stands: bool) -> Iterator[str]:
         yield f"is on with the digest {cron!r}, and has no next fire"
 
 
-def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
+def layout(
+    columns: Sequence[Column],
+    field_ids: Sequence[str],
+    sources: Iterable[str],
+    schemas: Mapping[int, str],
+    dropped: Sequence[Column] = (),
+) -> Layout:
     """The columns by position. Raises KeyError, TypeError if they are not those of the ids."""
-    by_id = columns_by_id(columns)
+    by_id = columns_by_id([*dropped, *columns])
     placed = [by_id[field] for field in field_ids]
-    if len(placed) != len(columns):
+    if len(placed) != len(columns) + len(dropped):
         raise KeyError("a column without a position")
     positions = {column["name"]: position for position, column in enumerate(placed)}
     identities = []
@@ -95,7 +101,29 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
             names = identity.get("fields") or [identity.get("field")]
             places = tuple(positions[name] for name in names)
             identities.append((identity.get("kind") == "composite", places))
-    return Layout(placed, identities, quoted_positions(placed))
+    return Layout(placed, identities, quoted_positions(placed), _hidden(field_ids, schemas))
+
+
+def widths(schemas: Mapping[int, str]) -> dict[int, int]:
+    """Schema version -> how many columns the dataset has had by then, with those dropped since."""
+    met: set[str] = set()
+    counts = {}
+    for version, text in sorted(schemas.items()):
+        met |= {column["id"] for column in loaded(text)}
+        counts[version] = len(met)
+    return counts
+
+
+def _hidden(field_ids: Sequence[str], schemas: Mapping[int, str]) -> dict[int, frozenset[int]]:
+    met: set[str] = set()
+    hidden = {}
+    for version, text in sorted(schemas.items()):
+        shown = {column["id"] for column in loaded(text)}
+        met |= shown
+        hidden[version] = frozenset(
+            position for position, field in enumerate(field_ids) if field in met - shown
+        )
+    return hidden
 
 
 def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:

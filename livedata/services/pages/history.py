@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model import ids
-from livedata.model.errors import Invalid
+from livedata.model.dataset import Column
+from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind, Scalar
 from livedata.model.row_name import RowName
@@ -62,10 +63,12 @@ class History(Struct, frozen=True):
     before: int | None
     ahead: int | None
     is_first: bool
+    columns: Mapping[str, Column]
+    """By their ids, those that were dropped last: the history has them."""
 
 
 def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowing) -> History:
-    """A page of the history. Raises NotFound, and Invalid for a field that there is not."""
+    """A page of the history. Raises NotFound, and BadRequest for a field that there never was."""
     with db.reading() as reader:
         ref = datasets.ref(reader, owner, dataset)
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
@@ -74,7 +77,17 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         named = names(reader, ref.fields, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
-    return History(changes, named, editors, before, ahead, wanted.before is None)
+    columns = _columns(ref.fields)
+    return History(changes, named, editors, before, ahead, wanted.before is None, columns)
+
+
+def _columns(fields: Fields) -> dict[str, Column]:
+    shown = dict(fields.columns)
+    for column in fields.dropped:
+        gone: Column = {**fields.placed[fields.ids.index(column["id"])]}
+        gone["label"] = f"{column['label']} (dropped)"
+        shown[column["id"]] = gone
+    return shown
 
 
 def _ahead(
@@ -142,8 +155,9 @@ def last_ends(
 def _window(
     reader: Reader, dataset: DatasetId, fields: Fields, head: int, wanted: Narrowing
 ) -> RevisionFilter:
-    if wanted.field is not None and wanted.field not in fields.columns:
-        raise Invalid("field is no column of this dataset.")
+    if wanted.field is not None and wanted.field not in fields.ids:
+        wrong = Detail("field", "is no column of this dataset")
+        raise BadRequest(f"{wrong.path} {wrong.message}.", (wrong,))
     after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
     through = head if wanted.before is None else wanted.before - 1
     if wanted.until is not None:
@@ -156,7 +170,7 @@ def _window(
         through=through,
         limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,
         row=wanted.row,
-        position=None if wanted.field is None else fields.positions[wanted.field],
+        position=None if wanted.field is None else fields.ids.index(wanted.field),
     )
 
 

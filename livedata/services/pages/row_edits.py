@@ -186,7 +186,7 @@ def _planned(row: CurrentRow, name: RowName, fields: Fields, asked: ColumnEdit |
     is_gone = row.presence == "missing"
     if asked is None:
         # A row may be older than the last columns.
-        now = dict(zip(fields.ids, row.cells.values, strict=False))
+        now = fields.cells(row.cells.values)
         return RowPlan(row_id, name, revision, None, None, changes=False, now=now, is_gone=is_gone)
     position = fields.positions[asked.column["id"]]
     before, source = row.cells.value(position), row.cells.source(position)
@@ -210,7 +210,9 @@ def done(
         changes = list(_changes(reader, ref, wanted, request_id))
         if not changes:
             return None
-        column = ref.fields.columns[changes[0]["changedFieldIds"][0]]
+        column = ref.fields.columns.get(changes[0]["changedFieldIds"][0])
+        if column is None:  # it was dropped since
+            return None
         current = {row.revision_id for row in _current(reader, ref, wanted)}
         undone = [_undone(each, called[each["rowId"]], column, current) for each in changes]
     # A digest, so that an edit which is undone and done again for long has ids of one length.

@@ -237,7 +237,7 @@ class Looking:
         self.is_cut = False
         self.rows = 0
         asked = [clause.field for clause in query.where if clause.field is not None]
-        self._types = [fields.columns[field]["type"] for field in fields.ids]
+        self._types = {field: column["type"] for field, column in fields.columns.items()}
         self._places = [(field, fields.positions[field]) for field in dict.fromkeys(asked)]
 
     @property
@@ -358,7 +358,8 @@ class Looking:
         return {field: values[place] for field, place in self._places if place < len(values)}
 
     def _has_moved(self, row: CandidateRow) -> bool:
-        edited = row.edited
+        hidden = self._fields.hidden
+        edited = {place: kept for place, kept in row.edited.items() if place not in hidden}
         # Each of them is compared with what a revision of this row has.
         self._left -= row.size * len(edited)
         return any(moved_in(self._reader, row.id, edited))
@@ -367,10 +368,9 @@ class Looking:
         # What names a row is one of its values.
         if not is_digest(row.key) and self._searched in row.key.casefold():
             return True
-        # A row may be older than the last columns.
-        cells = zip(row.values, self._types, strict=False)
-        texts = (words(value, kind).casefold() for value, kind in cells if value is not None)
-        return any(self._searched in text for text in texts)
+        cells, types = self._fields.cells(row.values), self._types
+        texts = (words(value, types[field]) for field, value in cells.items() if value is not None)
+        return any(self._searched in text.casefold() for text in texts)
 
 
 def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:

@@ -41,6 +41,7 @@ class DatasetRow(NamedTuple):
     next_run_at: Micros | None
     imported_head: int | None
     label_column: str | None
+    dropped_columns: str | None
 
 
 class RowRow(NamedTuple):

@@ -166,18 +166,32 @@ class Fields(Struct, frozen=True):
             for position, reason in known.items()
             if position not in self.hidden
         }
-        if width == len(values) and None not in values:
-            return reasons
-        for position in range(width):
-            if (
-                (position >= len(values) or values[position] is None)
-                and self.collected[position]
-                and position not in known
-                and position not in edited
-                and position not in self.hidden
-            ):
-                reasons[self.ids[position]] = "unknown"
+        for position in self.unread(values, known, edited, width):
+            reasons[self.ids[position]] = "unknown"
         return reasons
+
+    def unread(
+        self,
+        values: Sequence[Scalar],
+        known: Collection[int],
+        edited: Collection[int],
+        width: int,
+    ) -> list[int]:
+        """The positions of shown cells that no Run has read yet: nothing says why they are empty.
+
+        A row may be older than the last columns.
+        """
+        if width == len(values) and None not in values:
+            return []
+        return [
+            position
+            for position in range(width)
+            if (position >= len(values) or values[position] is None)
+            and self.collected[position]
+            and position not in known
+            and position not in edited
+            and position not in self.hidden
+        ]
 
     @property
     def label_of(self) -> Callable[[Sequence[Scalar]], Scalar]:

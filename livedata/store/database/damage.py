@@ -99,7 +99,8 @@ _STRICTER: Mapping[object, Load] = {
 _WITH_RECIPES = frozenset({"held_outputs"})
 """The tables whose compressed bytes are judged with what they were read by."""
 _OUTPUTS = """
-SELECT h.run_id, h.harvest, c.source, d.columns FROM held_outputs h
+SELECT h.run_id, h.harvest, c.source, c.version, d.field_ids, d.columns, d.dropped_columns
+FROM held_outputs h
 LEFT JOIN runs r ON r.id = h.run_id LEFT JOIN datasets d ON d.id = r.dataset_id
 LEFT JOIN recipes c ON c.dataset_id = r.dataset_id AND c.version = r.recipe_version
 """
@@ -177,10 +178,13 @@ def _wrong_numbers(reader: Reader) -> Iterator[Damaged]:
 def _wrong_places(reader: Reader) -> Iterator[Damaged]:
     """The JSON of the right type that names a column or a page which its dataset does not have."""
     widths: dict[bytes, int] = {}
-    for dataset, field_ids, columns in reader.each("SELECT id, field_ids, columns FROM datasets"):
+    for dataset, field_ids, columns, dropped in reader.each(
+        "SELECT id, field_ids, columns, dropped_columns FROM datasets"
+    ):
         fields = codec.FIELD_IDS.load(field_ids)
         widths[dataset] = len(fields)
-        if set(fields) != {column["id"] for column in codec.COLUMNS.load(columns)}:
+        known = [*codec.COLUMNS.load(columns), *codec.DROPPED.load(dropped or "[]")]
+        if set(fields) != {column["id"] for column in known} or len(fields) != len(known):
             yield Damaged("datasets", dataset, "field_ids")
     for key, dataset, text in reader.each("SELECT id, dataset_id, entries FROM observations"):
         if max(map(_width, codec.ENTRIES.load(text).values()), default=0) > widths.get(dataset, 0):
@@ -227,18 +231,22 @@ def wrong_values(reader: Reader) -> Iterator[Damaged]:
 
 def _wrong_outputs(reader: Reader) -> Iterator[Damaged]:
     """The held outputs that cannot be unpacked, or do not fit the fields that they are of."""
-    for run, packed, source, columns in reader.each(_OUTPUTS):
+    for run, packed, *recipe in reader.each(_OUTPUTS):
         try:
-            _writable(codec.load_harvest(packed, _types(source, columns)))
+            _writable(codec.load_harvest(packed, _types(*recipe)))
         except _UNLOADABLE:
             yield Damaged("held_outputs", run, "harvest")
 
 
-def _types(source: str, columns: str) -> Sequence[str] | None:
+def _types(
+    source: str, version: int, field_ids: str, columns: str, dropped: str | None
+) -> Sequence[str] | None:
     """The types of a recipe's fields; None if it does not say them, which is damage of its own."""
     try:
         declared = codec.SOURCE.load(source)
-        return _TYPES[run_kind(declared)](declared, codec.COLUMNS.load(columns))
+        shown, gone = codec.COLUMNS.load(columns), codec.DROPPED.load(dropped or "[]")
+        fields = codec.fields_of(codec.FIELD_IDS.load(field_ids), shown, None, gone)
+        return _TYPES[run_kind(declared)](declared, fields.of_recipe(version))
     except (ValueError, TypeError, KeyError):
         return None
 
