@@ -18,13 +18,14 @@ from livedata.model.errors import (
     SchemaVersionConflict,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.problem import Remedy
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import check_datasets, meet_owner
-from livedata.store import accounts, digests, held, queue, recipes, runs
+from livedata.store import accounts, digests, held, overrides, queue, recipes, runs
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
@@ -178,7 +179,8 @@ def check_revision(
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
     """Delete a dataset with all its rows and history; the ledger stays.
 
-    Raises NotFound, and RunInProgress while a Run is open.
+    Raises NotFound, RunInProgress while a Run is open, and Conflict while its hand edits are to be
+    taken over.
     """
     with store.writing() as writer:
         # They go with it, and somebody may be about to accept one: a Run comes before its dataset.
@@ -188,6 +190,12 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         accounts.lock_owner(writer, owner)
         if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
+        if (heir := overrides.heir(writer, owner, dataset)) is not None:
+            raise Conflict(
+                f"{heir!r} takes over the hand edits of this dataset at its first accepted Run: "
+                "let it have that, then delete.",
+                remedies=(Remedy("run_first", {"owner": owner, "dataset": heir}),),
+            )
         digests.forget(writer, dataset)
         dataset_store.remove(writer, dataset)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0032"
+VERSION = "0033"
 """The newest migration."""
 
 

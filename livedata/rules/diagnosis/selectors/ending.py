@@ -25,7 +25,7 @@ _ENDS: Final = {
     "cancelled": "finding.cancelled",
 }
 """Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
-_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})
+_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved", "finding.edits_left"})
 
 
 def completion(recorded: RecordedRun) -> CompletionArea:
