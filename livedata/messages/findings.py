@@ -116,12 +116,13 @@ def _edits_left(finding: Problem) -> str:
     name, keys, columns = params["name"], params["keys"], params["columns"]
     assert isinstance(keys, list)
     assert isinstance(columns, list)
-    said = [f"The hand edits of {plural(params['taken'], 'row')} were taken over from {name!r}"]
+    taken = f"The hand edits of {plural(params['taken'], 'row')} were taken over"
+    said = [f"{taken if params['taken'] else 'No hand edit was taken over'} from {name!r}"]
     if params["rows"]:
         more = f" and {params['more']} more" if params["more"] else ""
         said.append(
-            f"those of {params['rows']} were not, for no row here, or more than one, has the same "
-            f"source cells: {', '.join(map(repr, keys))}{more}"
+            f"those of {plural(params['rows'], 'row')} were not, for no row here, or more than "
+            f"one, has the same source cells: {', '.join(map(repr, keys))}{more}"
         )
     if columns:
         said.append(

@@ -43,6 +43,7 @@ from livedata.store import accounts, feed_tokens, notices, queue, recipes, rows,
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.store import Database, Store
+from livedata.store.datasets import LockedDataset
 from livedata.store.notices import Notice
 
 _MOST_COLUMNS: Final = 50
@@ -284,13 +285,14 @@ def _unfit(what: str, error: Invalid, remedy: Remedy) -> LocatedDetail:
 
 def _settle(writer: Writer, owner: OwnerName, new: DatasetId, plan: TakeOver, zone: str) -> None:
     """Give the new dataset the status and the schedule of the old one; rows are called as there."""
-    locked = dataset_store.lock_dataset(writer, new, owner)
-    made = dataset_store.get(writer, owner, new)
+    # Nobody else sees it yet, so nobody has to be locked out.
+    made, ref = dataset_store.get(writer, owner, new), dataset_store.ref(writer, owner, new)
+    locked = LockedDataset(ref, owner, made["schemaVersion"], ids.Micros(0))
     status, schedule = plan.dataset["status"], plan.dataset["schedule"]
     datasets.change(writer, locked, made, UpdateDataset(status=status, schedule=schedule), zone)
     names_rows = {column["name"]: column for column in made["columns"] if may_name_rows(column)}
     column = names_rows.get(plan.named_by or "")
-    if column is not None and column["id"] != locked.ref.fields.label:
+    if column is not None and column["id"] != ref.fields.label:
         dataset_store.change(writer, new, label_column=column["id"])
 
 
