@@ -443,13 +443,13 @@ def test_a_dataset_of_somebody_else_is_not_there(table: Table) -> None:
 
 def test_a_notice_and_a_share_of_a_column_that_is_no_more_are_named(table: Table) -> None:
     store = table.store
-    for name, part in {
-        "clause": {"when": ["sku changes"]},
-        "columns": {"columns": ["sku"]},
-        "ignores": {"ignore": ["sku"]},
-        "fits": {"when": ["price falls"]},
+    for name, wanted in {
+        "clause": ChangeFilter(when=["sku changes"]),
+        "columns": ChangeFilter(columns=["sku"]),
+        "ignores": ChangeFilter(ignore=["sku"]),
+        "fits": ChangeFilter(when=["price falls"]),
     }.items():
-        add_notice(store, name, datasets=[table.id], change_filter=ChangeFilter(**part))
+        add_notice(store, name, datasets=[table.id], change_filter=wanted)
     add_notice(store, "of all", change_filter=ChangeFilter(when=["sku changes"]))
     kept, _ = shares.add(store, "local", table.id, ["title"], [], "fits too")
     shares.add(store, "local", table.id, ["sku"], [], "by column")

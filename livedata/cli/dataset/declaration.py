@@ -113,8 +113,8 @@ def _plan_lines(plan: TakeOver) -> Iterator[str]:
     dataset, old = plan.dataset, plan.old_name
     name, count = dataset["name"], dataset["rowCount"]
     yield f"A new dataset takes the place of {name}:"
-    rows = "its row and its" if count == 1 else f"its {count} rows and their" if count else "its"
-    yield f"  {name} is renamed to {old!r} and paused; {rows} history stay there"
+    stays = f"its {plural(count, 'row')} and all history stay" if count else "its history stays"
+    yield f"  {name} is renamed to {old!r} and paused; {stays} there"
     schedule = "without a schedule" if dataset["schedule"] is None else dataset["schedule"]
     yield f"  the new one is called {name}, {dataset['status']}, {schedule}"
     yield from (f"  {line}" for line in _column_lines(plan))
@@ -141,8 +141,9 @@ def _column_lines(plan: TakeOver) -> Iterator[str]:
             yield f"new column: {column} ({kind})"
         elif had[column] != kind:
             yield f"column {column}: {had[column]} -> {kind}"
-    for column in had.keys() - has.keys():
-        yield f"no column any more: {column}"
+    for column in had:
+        if column not in has:
+            yield f"no column any more: {column}"
 
 
 def _edits_line(plan: TakeOver) -> str:
