@@ -135,7 +135,7 @@ def take_over(
         "more": len(taken.unmatched) - len(keys),
         "columns": [*taken.unfit],
     }
-    return [Problem("finding.edits_left", about)]
+    return [Problem(edits.EDITS_LEFT, about)]
 
 
 def placed(dataset: DatasetRef) -> edits.Placed:

@@ -117,6 +117,11 @@ def test_what_stays_behind_is_told_with_the_run(
         "no row here, or more than one, has the same source cells: 'A1'. What was not is still in "
         "'shop (old)'."
     ) in livedata.out("runs", "show", run)
+    # No selector is to blame, so none is to be looked at.
+    *_, last = livedata.out("runs", "explain", run).splitlines()
+    assert last.startswith("Looks odd: No hand edit was taken over")
+    completion = livedata.json("runs", "explain", run, "--summary")["completion"]
+    assert [finding["code"] for finding in completion["findings"]] == ["edits_left"]
 
 
 def test_a_plan_of_little_is_short(livedata: Shell, store: Store, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from livedata.model.errors import Detail, Invalid
 from livedata.model.row import MAX_NUMBER, Scalar
 from livedata.rules.changes.compare import Cells, CurrentRow, source_value
 
+EDITS_LEFT: Final = "finding.edits_left"
+"""What is odd in the Run at which a table takes over less than there was."""
 Placed = Mapping[str, tuple[int, Column]]
 """The columns of a table by name, each with its position."""
 
