@@ -222,8 +222,8 @@ def shared_columns(of_old: Placed, of_new: Placed) -> list[str]:
     ]
 
 
-def _says_the_same(one: Column, other: Column) -> bool:
-    return one["type"] == other["type"] and one["ownership"] == other["ownership"] == "collected"
+def _says_the_same(old: Column, new: Column) -> bool:
+    return old["type"] == new["type"] and old["ownership"] == new["ownership"] == "collected"
 
 
 def hand_edits(row: CurrentRow, columns: Placed) -> dict[str, Scalar]:
