@@ -20,6 +20,7 @@ from livedata.model.ids import DatasetId, OwnerName, ShareId, format_uuid, raw_i
 from livedata.model.requests import UpdateDataset
 from livedata.model.source import pinned_column
 from livedata.model.source_file import FileNotice, FileShare
+from livedata.rules.declaration.notices import channel_of
 from livedata.rules.declaration.revision import Revision
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, shares
@@ -283,7 +284,8 @@ class _Planner:
             was = "all datasets" if told is None else joined(sorted(told))
             yield f"of {was} → of {joined(sorted(step.datasets))}"
         if before.target != step.wish.target:
-            yield f"another {'command' if before.channel == 'command' else 'address'}"
+            is_address = channel_of(before.channel).is_address
+            yield f"another {'address' if is_address else before.channel}"
 
     def _share_steps(self, source: FolderSource) -> Iterator[tuple[ShareStep, str]]:
         for number, given in enumerate(source.declared.share or ()):

@@ -11,6 +11,8 @@ from livedata.formats.source_toml import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.requests import CreateDataset
+from livedata.model.source_file import FileNotice
+from livedata.rules.declaration.notices import CHANNELS
 from tests.made import declared
 
 if TYPE_CHECKING:
@@ -81,6 +83,10 @@ def test_a_slip_is_told_with_its_line(file: Path, right: str, wrong: str, told: 
     assert told in caught.value.message
     place = caught.value.message.removeprefix(f"{file}:").partition(":")[0]
     assert 40 < int(place) <= len(file.read_text().splitlines())
+
+
+def test_a_file_may_name_each_channel() -> None:
+    assert {*CHANNELS} <= {*FileNotice.model_fields}
 
 
 def test_the_body_of_a_request_has_no_such_tables() -> None:
