@@ -54,6 +54,7 @@ OF_USERS: Column = {
     "type": "string",
     "key": False,
 }
+ALSO_OF_USERS: Column = {**OF_USERS, "id": "id-stars", "name": "stars"}
 declarations = st.builds(
     declared,
     st.permutations([*TYPES]).flatmap(lambda names: st.integers(1, 5).map(lambda n: names[:n])),
@@ -67,10 +68,11 @@ def test_a_revision_leaves_what_is_declared_and_nothing_to_revise(
     before: CreateDataset, wanted: CreateDataset, place: int
 ) -> None:
     columns = pinned(before)
-    columns.insert(place, OF_USERS)
+    columns[place:place] = [OF_USERS, ALSO_OF_USERS]
     revision = judge(columns, before.source.pinned(), wanted, has_rows=True, positions=len(columns))
     after = revision.after
-    assert OF_USERS in after, "what people fill by hand stays"
+    by_hand = [column for column in after if column["ownership"] == "user"]
+    assert by_hand == [OF_USERS, ALSO_OF_USERS], "what people fill by hand stays"
     collected = [column for column in after if column["ownership"] == "collected"]
     assert [column["name"] for column in collected] == [column.name for column in wanted.columns]
     known = {column["name"]: column["id"] for column in columns}

@@ -357,6 +357,22 @@ def test_a_held_run_is_accepted_without_the_column_that_was_dropped(table: Table
     table.check()
 
 
+def test_a_held_run_writes_nothing_into_a_column_that_was_added_again(table: Table) -> None:
+    table.site.pages(shop(some_items(40)))
+    table.create()
+    table.run()
+    table.site.pages(shop([Item("a", "A", "1.00")]))
+    held = table.crawling.run(table.id, allow=table.site.host)
+    table.revise(without(table.whole, "price"))
+    as_text = shop_source(table.site.at("/page/1.html"))
+    as_text["columns"][2] = {"name": "price", "type": "string"}
+    table.revise(as_text)
+    table.check()
+    runs.accept(table.store, ALICE, RunId(raw_id(held["id"])))
+    assert {row["data"][table.field("price")] for row in table.rows().values()} == {None}
+    table.check()
+
+
 def test_a_hand_edit_of_a_dropped_column_is_refused_and_an_old_one_shows_no_more(
     table: Table,
 ) -> None:
