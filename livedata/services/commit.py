@@ -109,10 +109,7 @@ def conclude(
     recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
     facts = reading.facts
     if recipe is not reading.recipe:
-        # Imported late, as where facts are made: few Runs are overtaken by a revision.
-        from livedata.rules.diagnosis.run_facts import summarize_harvest
-
-        facts = summarize_harvest(harvest, Recipe.of(recipe))
+        facts = kinds.of_recipe(recipe).facts(recipe, harvest, facts)
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
     drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)
