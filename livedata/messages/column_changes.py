@@ -42,7 +42,7 @@ class RowNames(Struct, frozen=True):
     after: str | None
 
 
-class ColumnChanges(Struct, frozen=True, rename="camel"):
+class RevisedColumns(Struct, frozen=True, rename="camel"):
     """What would become of the columns; `described` are those with another description.
 
     `order` has the names of all as they would stand, if that is another order than now, and

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from livedata.messages.column_changes import (
     AddedCells,
-    ColumnChanges,
     DroppedCells,
     RelabelledColumn,
+    RevisedColumns,
     RowNames,
 )
 from livedata.messages.render import sentence
@@ -46,7 +46,7 @@ class Forecast(Struct, frozen=True):
     dataset: str
     fields: Fields
     changes: Changes
-    columns: ColumnChanges
+    columns: RevisedColumns
     held: Problem | None
     oddities: list[Problem]
 
@@ -64,7 +64,7 @@ def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Rec
     return tried
 
 
-class Revised(Struct, frozen=True):
+class NextTable(Struct, frozen=True):
     """What revising a dataset would make of it: its next recipe, and its fields then."""
 
     recipe: Recipe
@@ -79,7 +79,7 @@ def revised(
     targets: TargetPolicy,
     *,
     checks_readers: bool = True,
-) -> Revised:
+) -> NextTable:
     """What revising a dataset would make of it. Raises NotFound, and Invalid as that would."""
     consistency.check(declared, targets)
     with db.reading() as reader:
@@ -92,7 +92,7 @@ def revised(
     gone: list[DroppedColumn] = [{**column, "lastRecipe": 1} for column in revision.dropped]
     fields = fields_of(ids, revision.after, chosen, [*now.dropped, *gone])
     # Any version will do: nothing is stored, and what is read does not depend on it.
-    return Revised(compile_recipe(1, declared.source.pinned(), fields.placed), fields)
+    return NextTable(compile_recipe(1, declared.source.pinned(), fields.placed), fields)
 
 
 def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list[Scalar]]:
@@ -136,11 +136,11 @@ def forecast(
 
 def _column_changes(
     before: Fields, after: Fields, current: Sequence[CurrentRow], changes: Changes
-) -> ColumnChanges:
+) -> RevisedColumns:
     """What becomes of the columns, with the cells that they have or would have."""
     had, has = before.columns, after.columns
     kept = [(had[field], has[field]) for field in has if field in had]
-    return ColumnChanges(
+    return RevisedColumns(
         added=[_added(after, field, changes) for field in has if field not in had],
         dropped=[_dropped(before, field, current) for field in had if field not in has],
         relabelled=[

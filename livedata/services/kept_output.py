@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from livedata.messages.column_changes import ColumnChanges
+from livedata.messages.column_changes import RevisedColumns
 from livedata.model import ids
 from livedata.model.dataset import Column, ColumnType
 from livedata.model.harvest import Harvest
@@ -79,7 +79,7 @@ class ProposedChanges(Struct, frozen=True):
     unchanged: int
     before: int
     rows: Sequence[ProposedRowChange]
-    columns: ColumnChanges = ColumnChanges()
+    columns: RevisedColumns = RevisedColumns()
 
     @property
     def after(self) -> int:

@@ -38,9 +38,7 @@ _UPDATED = """
 SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
 ORDER BY rows_updated_at DESC, name
 """
-_REF = """
-SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets
-"""
+_REF = "SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
 LOCKED = """
@@ -303,10 +301,8 @@ def add(
 
 def chosen_label(reader: Reader, dataset: DatasetId) -> str | None:
     """The field by which the owner has chosen to name rows; None if nobody has chosen."""
-    chosen: str | None = reader.value(
-        "SELECT label_column FROM datasets WHERE id = :id", id=dataset
-    )
-    return chosen
+    label: str | None = reader.value("SELECT label_column FROM datasets WHERE id = :id", id=dataset)
+    return label
 
 
 def updated_at(reader: Reader, dataset: DatasetId) -> Micros:

@@ -92,15 +92,20 @@ def preview(
         if folder is not None:
             folder.check()
         unsaved = None if kept is None else _saved(kept, trial)
-        changes = None
-        if tried.dataset is not None:
-            trial, changes = beside_rows(
-                db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields
-            )
+        trial, changes = _beside_rows(ctx, db, tried, trial)
     _report(ctx, trial, changes, _next(ctx.owner, tried))
     if save is not None:
         _report_saved(ctx, source, save, unsaved)
     end_process(1 if unsaved else EXIT_CODES.get(trial.verdict.outcome, 0), engine)
+
+
+def _beside_rows(
+    ctx: CommandContext, db: Database, tried: TriedSource, trial: Trial
+) -> tuple[Trial, Forecast | None]:
+    """The same trial beside the rows of the dataset that is meant, if one is."""
+    if tried.dataset is None:
+        return trial, None
+    return beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields)
 
 
 def _job(

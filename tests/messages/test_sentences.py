@@ -11,9 +11,9 @@ from livedata import messages
 from livedata.messages.checks import check_title
 from livedata.messages.column_changes import (
     AddedCells,
-    ColumnChanges,
     DroppedCells,
     RelabelledColumn,
+    RevisedColumns,
     RowNames,
 )
 from livedata.messages.remedies import REMEDIES, advice
@@ -244,23 +244,23 @@ def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        (ColumnChanges(), []),
+        (RevisedColumns(), []),
         (
-            ColumnChanges(added=[AddedCells("color", 18, 2), AddedCells("size", 1, 0)]),
+            RevisedColumns(added=[AddedCells("color", 18, 2), AddedCells("size", 1, 0)]),
             [
                 "color would be added: 18 rows would get a value, 2 would stay without.",
                 "size would be added: 1 row would get a value, none would stay without.",
             ],
         ),
         (
-            ColumnChanges(added=[AddedCells("color", 0, 20), AddedCells("size", 0, 0)]),
+            RevisedColumns(added=[AddedCells("color", 0, 20), AddedCells("size", 0, 0)]),
             [
                 "color would be added: none of 20 rows would get a value.",
                 "size would be added: no row was read.",
             ],
         ),
         (
-            ColumnChanges(
+            RevisedColumns(
                 dropped=[
                     DroppedCells("size", 12, 2),
                     DroppedCells("color", 1, 0),
@@ -277,7 +277,7 @@ def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None
             ],
         ),
         (
-            ColumnChanges(
+            RevisedColumns(
                 relabelled=[RelabelledColumn("price", "price", "Price in EUR")],
                 described=["price", "size", "color"],
                 order=["sku", "price"],
@@ -293,6 +293,6 @@ def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None
     ],
 )
 def test_what_becomes_of_columns_is_a_sentence_each(
-    changes: ColumnChanges, expected: list[str]
+    changes: RevisedColumns, expected: list[str]
 ) -> None:
     assert changes.sentences == expected

@@ -47,9 +47,9 @@ class Layout(Struct, frozen=True):
         if not hidden:
             return cells
         return Cells(
-            [None if at in hidden else value for at, value in enumerate(cells.values)],
-            {at: reason for at, reason in cells.reasons.items() if at not in hidden},
-            {at: kept for at, kept in cells.overrides.items() if at not in hidden},
+            [None if place in hidden else value for place, value in enumerate(cells.values)],
+            {place: reason for place, reason in cells.reasons.items() if place not in hidden},
+            {place: kept for place, kept in cells.overrides.items() if place not in hidden},
         )
 
     @property
