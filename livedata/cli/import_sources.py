@@ -16,7 +16,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.whole_file import file_stem, write_whole_files
-from livedata.cli.source.address_list import AddressList, Entry, read_addresses
+from livedata.cli.source.address_list import AddressList, ListedAddress, read_addresses
 from livedata.cli.source.source_file import (
     locate_problems,
     not_ready,
@@ -45,7 +45,7 @@ _ENDING: Final = re.compile(r"\.(?:html?|php|aspx?|jsp)$", re.IGNORECASE)
 class _Written(Struct, frozen=True):
     """A source that is to be written: what declares it, and its file."""
 
-    entry: Entry
+    entry: ListedAddress
     name: str
     file: Path
     text: str
@@ -191,7 +191,7 @@ class _Sources(Struct, frozen=True):
             raise Invalid(summary(first, len(problems)), tuple(problems), remedies)
         return [*made.values()]
 
-    def _source(self, entry: Entry, number: int) -> _Written:
+    def _source(self, entry: ListedAddress, number: int) -> _Written:
         if problem := url_problem(entry.url, self.targets):
             raise Invalid(f"{entry.url} {predicate(problem)}.", remedies=problem.remedies)
         recipe = self.recipe
@@ -218,7 +218,7 @@ class _Sources(Struct, frozen=True):
         return _Written(entry, name, self.folder / f"{file_stem(name)}.toml", text)
 
 
-def _like(recipe: SourceFile, name: str, entry: Entry) -> dict[str, Any]:
+def _like(recipe: SourceFile, name: str, entry: ListedAddress) -> dict[str, Any]:
     """The recipe with another name and address, and notices of its own."""
     declared = recipe.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"test"})
     # A notice is known by its name alone, so each dataset needs another one.
@@ -243,7 +243,7 @@ def _like(recipe: SourceFile, name: str, entry: Entry) -> dict[str, Any]:
     return {**declared, "name": name, "source": source}
 
 
-def _unready(name: str, entry: Entry) -> dict[str, Any]:
+def _unready(name: str, entry: ListedAddress) -> dict[str, Any]:
     """A source of which only address and selector are known: the text of what it matches."""
     return {
         "name": name,
@@ -297,7 +297,7 @@ class _Pattern:
                     param_hint="'--name'",
                 )
 
-    def name(self, entry: Entry, number: int, like: str) -> str:
+    def name(self, entry: ListedAddress, number: int, like: str) -> str:
         """The name of an entry. Raises Invalid if it lacks what the pattern asks for."""
         said: list[str] = []
         empty = False
@@ -312,12 +312,12 @@ class _Pattern:
         return re.sub(r"([-_. /])\1+", r"\1", name).strip("-_. /") if empty else name
 
 
-def _usual(entry: Entry) -> _Pattern:
+def _usual(entry: ListedAddress) -> _Pattern:
     named = next((key for key in ("name", "title") if entry.values.get(key)), None)
     return _Pattern(_DEFAULT if named is None else f"{{{named}}}")
 
 
-def _value(entry: Entry, field: str, like: str) -> str:
+def _value(entry: ListedAddress, field: str, like: str) -> str:
     """What a placeholder stands for. Raises Invalid if it stands for nothing."""
     of_address = _of_address(entry.url)
     if field in entry.values:
@@ -344,7 +344,7 @@ def _of_address(url: str) -> dict[str, str]:
     return {"host": host, "path": "-".join(words), "last": words[-1] if words else ""}
 
 
-def _twice(name: str, entry: Entry, other: Entry) -> str:
+def _twice(name: str, entry: ListedAddress, other: ListedAddress) -> str:
     if entry.url == other.url:
         return f"{entry.url} is the address of {other.place} already; leave one of them out."
     mine, theirs = (dict(parse_qsl(urlsplit(each.url).query)) for each in (entry, other))

@@ -38,7 +38,7 @@ _ENDINGS: Final = {
 """How the name of a file ends -> its kind; any other holds an address a line."""
 
 
-class Entry(Struct, frozen=True):
+class ListedAddress(Struct, frozen=True):
     """An address, where it stands, and what is known of it by name: the cells of its line.
 
     Of another tool's export also the selector that it names, and what cannot be carried over, a
@@ -60,7 +60,7 @@ class AddressList(Struct, frozen=True):
     """
 
     name: str
-    entries: Sequence[Entry]
+    entries: Sequence[ListedAddress]
     columns: Sequence[str] = ()
     tool: str = ""
     left_out: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def _bounded(stream: Any, name: str, most: int = MOST_BYTES) -> bytes:
 
 def _members(file: Path, name: str) -> bytes:
     """The watches of a backup of changedetection.io, old or new, as one JSON list."""
-    found, left = [], MOST_BYTES
+    bodies, left = [], MOST_BYTES
     with zipfile.ZipFile(file) as packed:
         for member in packed.namelist():
             if member.rpartition("/")[2] not in ("watch.json", "url-watches.json"):
@@ -112,13 +112,13 @@ def _members(file: Path, name: str) -> bytes:
                 body = _bounded(stream, name, left)
             left -= len(body)
             _json(f"{name}, {member}", body)  # names the member that is no JSON
-            found.append(body)
-    if not found:
+            bodies.append(body)
+    if not bodies:
         raise Invalid(
             f"{name}: there is no watch.json and no url-watches.json in it, as a backup of "
             "changedetection.io has."
         )
-    return b"[" + b",".join(found) + b"]"
+    return b"[" + b",".join(bodies) + b"]"
 
 
 def _text(name: str, body: bytes) -> str:
@@ -135,7 +135,7 @@ def _urls(name: str, body: bytes) -> AddressList:
     for number, line in enumerate(re.split(r"\r\n|\r|\n", _text(name, body)), 1):
         # A "#" within an address begins its fragment.
         if url := re.split(r"(?:^|\s)#", line.strip(), maxsplit=1)[0].strip():
-            entries.append(Entry(f"{name}:{number}", url))
+            entries.append(ListedAddress(f"{name}:{number}", url))
     return AddressList(name, entries)
 
 
@@ -149,8 +149,8 @@ def _csv(name: str, body: bytes) -> AddressList:
     entries = []
     try:
         columns = [cell.strip() for cell in next(reader, [])]
-        at = [place for place, column in enumerate(columns) if column.lower() == "url"]
-        if len(at) != 1 or len(set(columns)) < len(columns):
+        of_url = [place for place, column in enumerate(columns) if column.lower() == "url"]
+        if len(of_url) != 1 or len(set(columns)) < len(columns):
             raise Invalid(
                 f"{name}:1: the first line must name the columns, each once, and one of them url, "
                 f"such as url,title; it is {format_value(first.strip())}."
@@ -164,7 +164,7 @@ def _csv(name: str, body: bytes) -> AddressList:
                         f"{len(columns)} columns."
                     )
                 values = {c: " ".join(v.split()) for c, v in zip(columns, cells, strict=True)}
-                entries.append(Entry(f"{name}:{line}", cells[at[0]].strip(), values))
+                entries.append(ListedAddress(f"{name}:{line}", cells[of_url[0]].strip(), values))
             line = reader.line_num + 1
     except csv.Error as error:
         raise Invalid(f"{name}:{reader.line_num}: the CSV cannot be read: {error}.") from None
@@ -216,7 +216,7 @@ def _changedetection(name: str, body: bytes) -> AddressList:
         browser = str(watch.get("fetch_backend")).startswith(("html_webdriver", "extra_browser"))
         values = {"title": title} if title else {}
         render: Render = "browser" if browser else "static"
-        entries.append(Entry(place, url, values, selector, render, tuple(lost)))
+        entries.append(ListedAddress(place, url, values, selector, render, tuple(lost)))
     if watches and not any("include_filters" in watch for watch in watches):
         left_out.append(
             f"{name}: it names no filters; a backup has them, and the API for one watch."
@@ -306,7 +306,7 @@ def _webchanges(name: str, body: bytes) -> AddressList:
         title = " ".join(str(job.get("name") or "").split())
         values = {"title": title} if title else {}
         render: Render = "browser" if browser else "static"
-        entries.append(Entry(place, url.strip(), values, selector, render, tuple(lost)))
+        entries.append(ListedAddress(place, url.strip(), values, selector, render, tuple(lost)))
     return AddressList(name, entries, ("title",), "webchanges", tuple(left_out))
 
 
