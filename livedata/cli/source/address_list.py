@@ -103,7 +103,7 @@ def _bounded(stream: Any, name: str, most: int = MOST_BYTES) -> bytes:
 
 def _members(file: Path, name: str) -> bytes:
     """The watches of a backup of changedetection.io, old or new, as one JSON list."""
-    watches, left = [], MOST_BYTES
+    bodies, left = [], MOST_BYTES
     with zipfile.ZipFile(file) as packed:
         for member in packed.namelist():
             if member.rpartition("/")[2] not in ("watch.json", "url-watches.json"):
@@ -112,13 +112,13 @@ def _members(file: Path, name: str) -> bytes:
                 body = _bounded(stream, name, left)
             left -= len(body)
             _json(f"{name}, {member}", body)  # names the member that is no JSON
-            watches.append(body)
-    if not watches:
+            bodies.append(body)
+    if not bodies:
         raise Invalid(
             f"{name}: there is no watch.json and no url-watches.json in it, as a backup of "
             "changedetection.io has."
         )
-    return b"[" + b",".join(watches) + b"]"
+    return b"[" + b",".join(bodies) + b"]"
 
 
 def _text(name: str, body: bytes) -> str:
@@ -149,8 +149,8 @@ def _csv(name: str, body: bytes) -> AddressList:
     entries = []
     try:
         columns = [cell.strip() for cell in next(reader, [])]
-        places = [place for place, column in enumerate(columns) if column.lower() == "url"]
-        if len(places) != 1 or len(set(columns)) < len(columns):
+        of_url = [place for place, column in enumerate(columns) if column.lower() == "url"]
+        if len(of_url) != 1 or len(set(columns)) < len(columns):
             raise Invalid(
                 f"{name}:1: the first line must name the columns, each once, and one of them url, "
                 f"such as url,title; it is {format_value(first.strip())}."
@@ -164,7 +164,7 @@ def _csv(name: str, body: bytes) -> AddressList:
                         f"{len(columns)} columns."
                     )
                 values = {c: " ".join(v.split()) for c, v in zip(columns, cells, strict=True)}
-                entries.append(ListedAddress(f"{name}:{line}", cells[places[0]].strip(), values))
+                entries.append(ListedAddress(f"{name}:{line}", cells[of_url[0]].strip(), values))
             line = reader.line_num + 1
     except csv.Error as error:
         raise Invalid(f"{name}:{reader.line_num}: the CSV cannot be read: {error}.") from None
