@@ -32,7 +32,7 @@ _DATASET: Table = {
         "livedata.cli.dataset.declaration:print_source",
     ),
     "revise": (
-        "Give dataset D a new recipe: a dead selector is mended, rows and history stay.",
+        "Read dataset D by SOURCE from now on; columns may come and go, history stays.",
         "livedata.cli.dataset.declaration:revise_dataset",
     ),
     "suggest": (

@@ -107,11 +107,11 @@ def conclude(
     dataset = at_end.dataset
     recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
     facts = reading.facts
-    if isinstance(recipe, Recipe) and recipe is not reading.recipe:
+    if recipe is not reading.recipe:
         # Imported late, as where facts are made: few Runs are overtaken by a revision.
         from livedata.rules.diagnosis.run_facts import summarize_harvest
 
-        facts = summarize_harvest(harvest, recipe)
+        facts = summarize_harvest(harvest, Recipe.of(recipe))
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
     drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)
@@ -240,9 +240,11 @@ def of_today(
 ) -> tuple[Recipe | ResearchRecipe, Harvest]:
     """A recipe and what it read without the columns that were dropped since it was pinned."""
     kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
-    if len(kept) == len(recipe.fields) or not isinstance(recipe, Recipe):
+    if len(kept) == len(recipe.fields):
         return recipe, harvest
-    narrowed = replace(recipe, fields=tuple(recipe.fields[place] for place in kept))
+    # Only what selectors read is dropped.
+    read = Recipe.of(recipe)
+    narrowed = replace(read, fields=tuple(read.fields[place] for place in kept))
     return narrowed, harvest.of_fields(kept)
 
 

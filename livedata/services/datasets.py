@@ -20,7 +20,6 @@ from livedata.model.errors import (
     SchemaVersionConflict,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
-from livedata.model.recipe import run_kind
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
@@ -29,6 +28,7 @@ from livedata.rules.declaration.revision import Revision, check_room, judge
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import shares
 from livedata.services.accounts import check_datasets, meet_owner
+from livedata.services.kinds import choice as kinds
 from livedata.services.notices import told_changes
 from livedata.store import accounts, digests, held, queue, recipes, runs
 from livedata.store import datasets as dataset_store
@@ -165,7 +165,7 @@ def judge_revision(
     """
     current = dataset_store.get(reader, owner, dataset)
     _, pinned = recipes.source(reader, dataset)
-    if run_kind(pinned) == "research":
+    if kinds.of_source(pinned).to_revise(pinned) is not None:
         _reject("source", "is of selectors, and a research dataset is revised by its plan")
     ref = dataset_store.ref(reader, owner, dataset)
     return judge(
@@ -190,14 +190,20 @@ def check_readers(
 
     Those with these labels and names are left out: they are about to change.
     """
-    if revision.dropped:
-        about = (reader, owner, dataset, revision.before, revision.after)
-        wrong = [
-            *shares.losing(*about, but_shares),
-            *told_changes.losing(*about, but_notices),
-        ]
-        if wrong:
-            raise invalid([Detail("columns", why) for why in wrong])
+    wrong = []
+    for column in revision.dropped:
+        named = reader, owner, dataset, revision.before, column
+        must = f'must keep "{column["name"]}"'
+        for notice in told_changes.naming(*named):
+            if notice not in but_notices:
+                why = f"{must}, which the notice {notice!r} names: change or remove that first"
+                wrong.append(Detail("columns", why))
+        for share in shares.naming(*named):
+            if share not in but_shares:
+                why = f"{must}, which the share {share!r} shows or asks for: revoke that first"
+                wrong.append(Detail("columns", why))
+    if wrong:
+        raise invalid(wrong)
 
 
 def pin(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from livedata.messages.templates import joined
@@ -111,28 +111,16 @@ def _check_label(label: str | None) -> None:
         raise Invalid(f"A label has 1 to {LONGEST_LABEL} characters.")
 
 
-def losing(
-    reader: Reader,
-    owner: OwnerName,
-    dataset: DatasetId,
-    before: Sequence[Column],
-    after: Sequence[Column],
-    but: Collection[str] = (),
+def naming(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, columns: Sequence[Column], dropped: Column
 ) -> Iterator[str]:
-    """What is wrong with the columns `after`, for each open address that had none with `before`.
-
-    Those with the labels of `but` are left out.
-    """
-    listed = shares.listed(reader, owner, dataset)
-    for share in (each for each in listed if each["label"] not in but):
+    """The open addresses of a dataset with these columns that name one of them."""
+    left = [column for column in columns if column != dropped]
+    for share in shares.listed(reader, owner, dataset):
         scope = Scope(owner, dataset, share["columns"] or (), share["where"])
-        had, has = _unfitting(scope, None, before), _unfitting(scope, None, after)
+        had, has = _unfitting(scope, None, columns), _unfitting(scope, None, left)
         if has and not had and not share["revoked"]:
-            named, said = share["label"] or share["id"][-12:], has[0].message.removesuffix(".")
-            yield (
-                f"must keep what the share {named!r} shows ({said}): revoke that first, or keep "
-                "the column"
-            )
+            yield share["label"] or share["id"]
 
 
 def check_names(wanted: Sequence[str], known: Sequence[str]) -> None:

@@ -25,7 +25,8 @@ class TableSnapshot(Struct, frozen=True):
     """A table at a moment; rows and changes are read while the transaction lasts.
 
     `columns` are those of then, and `label` the field of them that names rows; `rows` stand in the
-    order in which Runs found them, and `changes` are those that led to them.
+    order in which Runs found them, and `changes` are those that led to them, of all columns that
+    there were `ever`.
     """
 
     moment: Moment
@@ -33,6 +34,7 @@ class TableSnapshot(Struct, frozen=True):
     label: str | None
     rows: Iterator[Row]
     changes: Iterator[Change]
+    ever: Sequence[Column]
 
     def rows_where(self, clauses: Sequence[str]) -> Iterator[Row]:
         """The rows of which all of these clauses hold. Raises Invalid for a wrong one."""
@@ -74,7 +76,9 @@ def read_snapshot(
     else:
         rows = moments.rows_at(reader, dataset.id, fields, moment.sequence)
     changes = _changes(reader, dataset, moment.sequence)
-    return TableSnapshot(moment, [*fields.columns.values()], fields.label, rows, changes)
+    return TableSnapshot(
+        moment, [*fields.columns.values()], fields.label, rows, changes, fields.placed
+    )
 
 
 def _changes(reader: Reader, dataset: DatasetRef, through: int) -> Iterator[Change]:

@@ -208,7 +208,10 @@ def test_what_is_typed_is_judged_by_line_and_stays(
         (typed.replace("itemSelector", "itemSelect"), "Line "),
         (typed.replace('"li"', '"li["'), "itemSelector"),
         ("x = ", "Line 1"),
-        (typed.replace('type = "number"', 'type = "string"'), "must keep the collected columns"),
+        (
+            typed.replace('type = "number"', 'type = "string"'),
+            'must stay "number", not become "string"',
+        ),
     ):
         answer = alice.post(lamps.preview, token, source=wrong, version=str(version))
         assert answer.status_code == 422, wrong

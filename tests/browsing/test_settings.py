@@ -481,11 +481,10 @@ def test_what_is_wrong_with_a_source_is_said_with_line_and_field(
     assert queries.recipe_version(store, ids.OwnerName(alice.owner), dataset) == 1
 
 
-def test_columns_of_another_table_are_refused(browser: Browser) -> None:
+def test_another_name_of_a_column_is_refused(browser: Browser) -> None:
     typed = browser.field("source", "source").replace('"price"', '"cost"')
-    assert "must keep the collected columns of the dataset" in browser.send(
-        "source", 422, source=typed
-    )
+    said = 'must stay "price", whose selector it reads'
+    assert said in unescape(browser.send("source", 422, source=typed))
 
 
 def test_a_source_that_is_marked_as_not_ready_is_refused(browser: Browser) -> None:

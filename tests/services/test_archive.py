@@ -272,7 +272,8 @@ def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
 
 LINES = {
     "datasets": "id name columns field_ids question? schedule? schema_version recipe_version "
-    "row_count head rows_updated_at created_at updated_at label_column?",
+    "row_count head rows_updated_at created_at updated_at label_column? "
+    "dropped_columns?",
     "bots": "id created_at",
     "recipes": "id version created_at source",
     "schemas": "id version created_at columns",

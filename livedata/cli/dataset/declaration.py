@@ -106,10 +106,10 @@ _Revised = tuple[Dataset, int | None, Sequence[str]]
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
 @common_options
 def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
-    """Read dataset D by SOURCE from now on: mend a selector, add or drop a column, change a label.
+    """Read dataset D by SOURCE from now on; columns may come and go, history stays.
 
-    Rows and history stay. Columns keep their names and types, and the identity stays; livedata
-    dataset source D prints what there is now. A new column is filled by the next Run, a dropped one
+    Columns keep their names and types, and the identity stays; livedata dataset source D prints
+    what there is now. A new column is filled by the next Run, a dropped one
     stays in the history. Of a research dataset SOURCE is the plan: query, texts, addresses and
     limits may change.
     """

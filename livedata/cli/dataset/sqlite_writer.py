@@ -26,7 +26,7 @@ def write_sqlite(snapshot: TableSnapshot, output: Path, *, present: bool) -> int
     """
     with whole_file(output) as part, export_file(part) as file:
         keys = _write_rows(file, snapshot.rows, snapshot.columns, present=present)
-        _write_changes(file, snapshot.changes, snapshot.columns, keys)
+        _write_changes(file, snapshot.changes, snapshot.ever, keys)
     return len(keys)
 
 

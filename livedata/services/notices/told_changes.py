@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple, cast
@@ -288,37 +288,25 @@ def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, al
         raise wrong[0]
 
 
-def losing(
-    reader: Reader,
-    owner: OwnerName,
-    dataset: DatasetId,
-    before: Sequence[Column],
-    after: Sequence[Column],
-    but: Collection[str] = (),
+def naming(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, columns: Sequence[Column], dropped: Column
 ) -> Iterator[str]:
-    """What is wrong with the columns `after`, for each notice that fitted those of `before`.
+    """The notices that fit a dataset with these columns, and none any more without one of them.
 
-    One of all datasets may go on to fit another. Those with the names of `but` are left out.
+    One of all datasets may go on to fit another.
     """
-    others: list[Sequence[Column]] | None = None
+    own, others = format_uuid(dataset), None
+    left = [column for column in columns if column != dropped]
     for notice in notices.readable(reader, owner):
         wanted = notice.change_filter
-        if (
-            wanted is None
-            or notice.name in but
-            or format_uuid(dataset) not in (notice.datasets or [format_uuid(dataset)])
-        ):
+        if wanted is None or own not in (notice.datasets or [own]):
             continue
-        lost = _wrong(wanted, after) if _wrong(wanted, before) is None else None
-        if lost is not None and notice.datasets is None:
+        is_lost = _wrong(wanted, columns) is None and _wrong(wanted, left) is not None
+        if is_lost and notice.datasets is None:
             others = _other_tables(reader, owner, dataset) if others is None else others
-            lost = None if any(_wrong(wanted, table) is None for table in others) else lost
-        if lost is not None:
-            said = lost.message.removesuffix(".")
-            yield (
-                f"must keep what the notice {notice.name!r} tells of ({said}): change or remove "
-                "that first, or keep the column"
-            )
+            is_lost = all(_wrong(wanted, table) is not None for table in others)
+        if is_lost:
+            yield notice.name
 
 
 def _other_tables(reader: Reader, owner: OwnerName, dataset: DatasetId) -> list[Sequence[Column]]:
