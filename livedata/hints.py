@@ -249,6 +249,8 @@ _COMMANDS: Final[Commands] = {
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
     "list_shares": lambda about, _: about.command("share list"),
+    "revoke_share": lambda about, given: about.command("share revoke", str(given["id"])),
+    "remove_notice": lambda about, given: about.command("notice remove", str(given["name"])),
     "create_key": lambda about, _: about.command("key create"),
     "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
     "suggest_source": lambda about, _: about.command("dataset suggest", about.dataset),

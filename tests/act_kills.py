@@ -18,15 +18,28 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from typing import Any
 
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
 from livedata.model.harvest import StopReason
-from livedata.model.ids import Micros
-from livedata.model.requests import UpdateDataset
+from livedata.model.ids import DatasetId, Micros
+from livedata.model.requests import CreateDataset, UpdateDataset
+from livedata.model.row import RowEdit
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import apply, attempts, datasets, retention, runs, scheduler
+from livedata.services import (
+    apply,
+    attempts,
+    datasets,
+    queries,
+    retention,
+    rows,
+    runs,
+    scheduler,
+    shares,
+    takeover,
+)
 from livedata.services.apply import Terms
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
@@ -36,7 +49,7 @@ from livedata.store.database.store import Store
 from tests.broken_disk import break_disk
 from tests.databases import everything
 from tests.dying import die_at, fail_at, in_child
-from tests.made import harvest, make_dataset, source_of, take
+from tests.made import COLUMNS, ITEMS, declared, harvest, make_dataset, source_of, take
 from tests.notices.conftest import add_notice
 
 STEP = 16 * 1024
@@ -48,7 +61,7 @@ LATER = Micros(ids.now() + 91 * 86_400_000_000)
 """When all that is kept for a time is old."""
 SHRINKING = ("runs", "attempts", "skipped_fires")
 """The tables that lose what is old, here."""
-Act = Callable[[Store], object]
+Act = Callable[[Store], Any]
 
 
 def finishing(store: Store, owner: str = "local") -> Act:
@@ -62,6 +75,47 @@ def finishing(store: Store, owner: str = "local") -> Act:
     items = [{"sku": f"K{number}", "title": "x" * 20_000} for number in range(6)]
     seen = harvest(attempt.recipe, items, StopReason("natural_end"))
     return lambda store: attempts.finish(store, attempt, seen, ANYTHING)
+
+
+def heir(owner: str) -> CreateDataset:
+    """A source of the dataset of :mod:`tests.made` with another key."""
+    columns = [{**column, "key": column["name"] == "title"} for column in COLUMNS]
+    return read(CreateDataset, declared("heir of " + owner, columns))
+
+
+def taking_over(store: Store, owner: str = "eve") -> Act:
+    """What takes the place of a dataset that has a notice, a share and hand edits."""
+    dataset = made_by_hand(store, owner)
+    source = heir(owner)
+    plan = takeover.plan(store, owner, dataset, source, TargetPolicy())
+    return lambda store: takeover.take_over(store, owner, dataset, source, plan, "UTC")
+
+
+def finishing_heir(store: Store) -> Act:
+    """The end of the first Run of what has taken its place."""
+    new = taking_over(store, "fay")(store)
+    dataset = ids.DatasetId(ids.raw_id(new["id"]))
+    run, _ = runs.enqueue(store, "fay", dataset)
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
+    assert attempt is not None
+    seen = harvest(attempt.recipe, ITEMS, StopReason("natural_end"))
+    return lambda store: attempts.finish(store, attempt, seen, ANYTHING)
+
+
+def made_by_hand(store: Store, owner: str) -> DatasetId:
+    """A dataset with rows, of which one is edited by hand."""
+    dataset = make_dataset(store, owner)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": "0 6 * * *"})
+    datasets.update(store, owner, dataset, wanted)
+    add_notice(store, owner=owner, datasets=[dataset], kinds=["changes"], digest="0 6 * * *")
+    shares.add(store, owner, dataset, ["title"], [], None)
+    take(store, dataset, owner=owner)
+    columns = queries.dataset(store, owner, dataset)["columns"]
+    note = next(column["id"] for column in columns if column["name"] == "note")
+    for row in queries.every_row(store, owner, dataset):
+        edit = RowEdit(str(row["revisionId"]), "once", {note: row["rowKey"]})
+        rows.edit(store, owner, dataset, ids.RowId(ids.raw_id(row["id"])), edit, None)
+    return dataset
 
 
 def due(store: Store, owner: str) -> None:
@@ -135,6 +189,8 @@ ACTS: Mapping[str, Callable[[Store], Act]] = {
     "claim": claiming,
     "digest": telling,
     "apply": applying,
+    "take over": taking_over,
+    "finish heir": finishing_heir,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages.run_end import field_emptied, keys_moved, list_cut_short
-from livedata.messages.templates import Words, fill, plural
+from livedata.messages.templates import Words, fill, joined, plural
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.problem import Param, Problem, problem_of
 
@@ -111,6 +111,26 @@ def _more_unreadable(finding: Problem) -> str:
     )
 
 
+def _edits_left(finding: Problem) -> str:
+    params = finding.params
+    name, keys, columns = params["name"], params["keys"], params["columns"]
+    assert isinstance(keys, list)
+    assert isinstance(columns, list)
+    taken = f"The hand edits of {plural(params['taken'], 'row')} were taken over"
+    said = [f"{taken if params['taken'] else 'No hand edit was taken over'} from {name!r}"]
+    if params["rows"]:
+        more = f" and {params['more']} more" if params["more"] else ""
+        said.append(
+            f"those of {plural(params['rows'], 'row')} were not, for no row here, or more than "
+            f"one, has the same source cells: {', '.join(map(repr, keys))}{more}"
+        )
+    if columns:
+        said.append(
+            f"values in {joined([*map(str, columns)])} were not, for no cell here can have them"
+        )
+    return f"{'; '.join(said)}. What was not is still in {name!r}."
+
+
 def _several_next_links(finding: Problem) -> str:
     params = finding.params
     addresses = params["addresses"]
@@ -167,6 +187,8 @@ FINDINGS: Mapping[str, Words] = {
     "finding.next_link_to_other_host": "The next link {selector!r} of page {page} ({url}) leads to "
     "another host: {address}",
     "finding.several_next_links": _several_next_links,
+    # What the first accepted Run of a dataset left of the hand edits of another one.
+    "finding.edits_left": _edits_left,
 }
 """Code of a finding -> its sentence."""
 

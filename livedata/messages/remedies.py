@@ -37,6 +37,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     "init": "Write a source to start from",
     "list_datasets": "See the datasets",
     "list_keys": "See the keys",
+    "revoke_share": "Keep that column in the source, or end the share",
+    "remove_notice": "Keep that column in the source, or remove the notice",
     "list_shares": "See the addresses that are shared",
     "create_key": "Make one",
     "create_dataset": "Make a dataset of it",

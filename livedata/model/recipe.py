@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from livedata.model.dataset import CollectedType, Column
 
@@ -94,6 +95,10 @@ class Recipe(Struct, frozen=True):
         """The recipe of a Run that is known to read its pages with selectors."""
         assert isinstance(recipe, cls)
         return recipe
+
+    def of_fields(self, indexes: Sequence[int]) -> Self:
+        """The recipe of some of its fields alone."""
+        return replace(self, fields=tuple(self.fields[index] for index in indexes))
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages
 from livedata.rules.changes.compare import Changes, CurrentRow, Proposal, compare
 from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
+from livedata.services import rows as rows_edited
 from livedata.services.kinds import choice as kinds
 from livedata.store import accounts, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
@@ -108,10 +109,7 @@ def conclude(
     recipe, harvest = of_today(dataset.ref.fields, reading.recipe, reading.harvest)
     facts = reading.facts
     if recipe is not reading.recipe:
-        # Imported late, as where facts are made: few Runs are overtaken by a revision.
-        from livedata.rules.diagnosis.run_facts import summarize_harvest
-
-        facts = summarize_harvest(harvest, Recipe.of(recipe))
+        facts = kinds.of_recipe(recipe).facts(recipe, harvest, facts)
     proposal = propose(dataset.ref, recipe, harvest, at_end.rows)
     before = at_end.standing.facts()
     drift, oddities = judge_drift(writer, dataset.id, recipe, facts, before, proposal, policy)
@@ -125,7 +123,8 @@ def conclude(
         packed = held.serialize_harvest(reading.harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
         return replace(outcome, would=proposal.deltas, oddities=oddities), proposal.keys
-    return replace(outcome, inputs=_inputs(reading), oddities=oddities), proposal.keys_after
+    odd = [*outcome.oddities, *oddities]
+    return replace(outcome, inputs=_inputs(reading), oddities=odd), proposal.keys_after
 
 
 def refuse(reading: JudgedHarvest) -> RunOutcome:
@@ -179,7 +178,11 @@ def _take_over(
     # Older outputs are older than these rows now: to accept one would turn the table back.
     if at_end.standing.holds_outputs:
         held.forget_outputs(writer, dataset.id, run)
-    ended = RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas)
+    # In the same transaction as the rows: nobody sees them without what people made of them.
+    left: Sequence[Problem] = ()
+    if (old := dataset.takes_over) is not None:
+        left = rows_edited.take_over(writer, context, dataset.owner, dataset.ref, old)
+    ended = RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas, oddities=left)
     return replace(ended, covered=proposal.changes.covered, price=pages, at=written_at)
 
 
@@ -242,10 +245,7 @@ def of_today(
     kept = [place for place, each in enumerate(recipe.fields) if each.id in fields.columns]
     if len(kept) == len(recipe.fields):
         return recipe, harvest
-    # Only what selectors read is dropped.
-    read = Recipe.of(recipe)
-    narrowed = replace(read, fields=tuple(read.fields[place] for place in kept))
-    return narrowed, harvest.of_fields(kept)
+    return recipe.of_fields(kept), harvest.of_fields(kept)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:

@@ -20,6 +20,7 @@ from livedata.model.errors import (
     SchemaVersionConflict,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.problem import Remedy
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
@@ -30,7 +31,7 @@ from livedata.services import shares
 from livedata.services.accounts import check_datasets, meet_owner
 from livedata.services.kinds import choice as kinds
 from livedata.services.notices import told_changes
-from livedata.store import accounts, digests, held, queue, recipes, runs
+from livedata.store import accounts, digests, held, overrides, queue, recipes, runs
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
@@ -226,7 +227,7 @@ def pin(
         return Revised(current, None, revision)
     recipes.check_newest(writer, dataset, after)
     if revision.changes_columns:
-        _take_columns(writer, locked, current, revision)
+        take_columns(writer, locked, current, revision)
     version = None
     if not is_read_alike:
         version = recipes.add_recipe(writer, dataset, source, _later(current))
@@ -236,7 +237,8 @@ def pin(
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
     """Delete a dataset with all its rows and history; the ledger stays.
 
-    Raises NotFound, and RunInProgress while a Run is open.
+    Raises NotFound, RunInProgress while a Run is open, and Conflict while its hand edits are to be
+    taken over.
     """
     with store.writing() as writer:
         # They go with it, and somebody may be about to accept one: a Run comes before its dataset.
@@ -246,11 +248,17 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         accounts.lock_owner(writer, owner)
         if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
+        if (heir := overrides.heir(writer, owner, dataset)) is not None:
+            raise Conflict(
+                f"{heir!r} takes over the hand edits of this dataset at its first accepted Run: "
+                "let it have that, then delete.",
+                remedies=(Remedy("run_first", {"owner": owner, "dataset": heir}),),
+            )
         digests.forget(writer, dataset)
         dataset_store.remove(writer, dataset)
 
 
-def _take_columns(
+def take_columns(
     writer: Writer, locked: LockedDataset, current: Dataset, revision: Revision
 ) -> None:
     """Give a dataset the columns of a revision, as the next version of its schema."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from livedata.messages.column_changes import ColumnChanges
 from livedata.model import ids
 from livedata.model.dataset import Column, ColumnType
 from livedata.model.harvest import Harvest
@@ -67,7 +68,10 @@ class ProposedRowChange(Struct, frozen=True):
 
 
 class ProposedChanges(Struct, frozen=True):
-    """The rows that would change, counted by kind, and those of one page, after `before` others."""
+    """The rows that would change, counted by kind, and those of one page, after `before` others.
+
+    `columns` is what would become of the columns before; what is held changes none.
+    """
 
     new: int
     changed: int
@@ -75,6 +79,7 @@ class ProposedChanges(Struct, frozen=True):
     unchanged: int
     before: int
     rows: Sequence[ProposedRowChange]
+    columns: ColumnChanges = ColumnChanges()
 
     @property
     def after(self) -> int:

@@ -20,7 +20,7 @@ from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import datasets, leases, runs
-from livedata.services.forecast import current_recipe, revised_recipe
+from livedata.services.forecast import current_recipe, revised
 from livedata.services.interruptions import MAX_ATTEMPTS
 from livedata.store import looks
 from livedata.store.database.backend import AlreadyThere, Writer
@@ -73,8 +73,8 @@ def try_source(
     pinned = current_recipe(store, owner, dataset)
     wish = LookWish(pinned.url, pinned.render)
     if declaration is not None:
-        revised = read(CreateDataset, dict(declaration))
-        recipe = revised_recipe(store, owner, dataset, revised, targets)
+        declared = read(CreateDataset, dict(declaration))
+        recipe = revised(store, owner, dataset, declared, targets).recipe
         wish = LookWish(recipe.url, recipe.render)
     try:
         with store.writing() as writer:

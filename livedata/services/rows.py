@@ -7,7 +7,7 @@ see `livedata.model.row_name`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Final, TypedDict
 
 import orjson
 
@@ -15,6 +15,7 @@ from livedata.extraction.cells import same
 from livedata.model import ids
 from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, Micros, OwnerName, RevisionId, RowId
+from livedata.model.problem import Param, Problem
 from livedata.model.row import RowEdit, RowRevision, Scalar
 from livedata.model.row_name import RowName
 from livedata.rules.changes import edits
@@ -24,7 +25,10 @@ from livedata.store import rows as row_store
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import DatasetRef, LockedDataset
-from livedata.store.revisions import WriteContext
+from livedata.store.revisions import HandEdit, WriteContext
+
+_MOST_TOLD: Final = 5
+_LONGEST_TOLD: Final = 80
 
 
 def edit(
@@ -88,17 +92,66 @@ def _edit(
         return repeated
     # Before the rules that depend on the row: who has not seen its latest state must read it.
     _check_revision(row, wanted)
-    cells, named = _edited(locked.ref, row, wanted)
-    return revisions.write_edit(
-        writer,
-        WriteContext(locked.id, locked.schema_version, moment, None),
-        row,
-        cells,
-        named,
-        actor=actor,
-        request_id=wanted.request_id,
-        request_hash=digest,
+    context = WriteContext(locked.id, locked.schema_version, moment, None)
+    edited = _hand_edit(locked.ref, row, wanted, actor, digest)
+    (revision,) = revisions.write_edits(writer, context, [edited])
+    return revision
+
+
+def take_over(
+    writer: Writer, context: WriteContext, owner: OwnerName, dataset: DatasetRef, old: DatasetId
+) -> list[Problem]:
+    """Edit the rows of a locked dataset as those that are the same are edited in an `old` one.
+
+    It happens once, in the transaction that `context` tells of. What was not taken over is told.
+    """
+    datasets.change(writer, dataset.id, takes_over=None)
+    before = datasets.refs(writer, owner, [old]).get(old)
+    if before is None:
+        return []
+    taken = edits.take_over(
+        row_store.current(writer, old),
+        row_store.current(writer, dataset.id),
+        placed(before),
+        placed(dataset),
     )
+    made_by = overrides.last_edits(writer, old)
+    edited = []
+    for each in taken.rows:
+        # The edit that is repeated here names this one, so both are found from each other.
+        first, actor = made_by.get(each.edited.id, (each.edited.revision_id, None))
+        revision, request = ids.format_uuid(each.row.revision_id), ids.format_uuid(first)
+        wanted = RowEdit(revision, request, each.values)
+        edited.append(_hand_edit(dataset, each.row, wanted, actor, request_hash(wanted)))
+    revisions.write_edits(writer, context, edited)
+    if not taken.unmatched and not taken.unfit:
+        return []
+    keys = [key[:_LONGEST_TOLD] for key in taken.unmatched[:_MOST_TOLD]]
+    about: dict[str, Param] = {
+        "name": before.name,
+        "taken": len(taken.rows),
+        "rows": len(taken.unmatched),
+        "keys": keys,
+        "more": len(taken.unmatched) - len(keys),
+        "columns": [*taken.unfit],
+    }
+    return [Problem(edits.EDITS_LEFT, about)]
+
+
+def placed(dataset: DatasetRef) -> edits.Placed:
+    """The columns of a dataset by name, each with its position."""
+    positions = dataset.fields.positions
+    return {
+        column["name"]: (positions[field], column)
+        for field, column in dataset.fields.columns.items()
+    }
+
+
+def _hand_edit(
+    ref: DatasetRef, row: CurrentRow, wanted: RowEdit, actor: KeyId | None, digest: bytes
+) -> HandEdit:
+    cells, named = _edited(ref, row, wanted)
+    return HandEdit(row, cells, named, actor, wanted.request_id, digest)
 
 
 def _repeated(reader: Reader, row_id: RowId, wanted: RowEdit, digest: bytes) -> RevisionId | None:

@@ -15,8 +15,8 @@ from livedata.model.errors import (
     RunInProgress,
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
-from livedata.model.problem import Problem, Remedy
-from livedata.rules.diagnosis.run_facts import row_placement
+from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.rules.diagnosis.run_facts import oddities, row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.accounts import check_open_runs
 from livedata.services.commit import CANCELLED, DatasetAtEnd, Overdrawn, accept_harvest, ended
@@ -245,6 +245,8 @@ def _accept(store: Store, owner: OwnerName, run: RunId, *, owner_first: bool) ->
         held.forget_page(writer, run)
         new, changed, gone = end.deltas
         head = dataset.ref.head + sum(end.deltas)
+        placed = row_placement(harvest, head, present)
+        told = map(problem_of, facts.get("odd", ()))
         run_store.change(
             writer,
             run,
@@ -256,7 +258,7 @@ def _accept(store: Store, owner: OwnerName, run: RunId, *, owner_first: bool) ->
             changed_rows=changed,
             gone_rows=gone,
             stop=dump({"rule": end.rule, "inputs": {"accepted": "by hand"}}),
-            facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
+            facts=dump_compressed({**facts, **placed, **oddities([*told, *end.oddities])}),
         )
         notifying.settle(writer, run, at_end, end)
     return end.status

@@ -45,7 +45,7 @@ SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM da
 # with the lock, so it cannot change before the transaction ends.
 LOCKED = """
 d.id, d.name, d.head, d.field_ids, d.columns, d.label_column, d.dropped_columns, d.owner,
-d.schema_version, d.rows_updated_at
+d.schema_version, d.rows_updated_at, d.takes_over
 """
 """The columns of a dataset `d` of which :func:`locked` makes a LockedDataset."""
 _NAMED = f"""
@@ -56,7 +56,7 @@ _CHANGEABLE = frozenset(
     {
         *("name", "question", "columns", "field_ids", "schema_version", "status"),
         *("schedule", "next_run_at", "next_run_zone", "row_count", "updated_at"),
-        *("label_column", "dropped_columns"),
+        *("label_column", "dropped_columns", "takes_over"),
     }
 )
 _ADD = insert(
@@ -77,12 +77,16 @@ class DatasetRef(Struct, frozen=True):
 
 
 class LockedDataset(Struct, frozen=True):
-    """A dataset that nobody else writes until the transaction ends."""
+    """A dataset that nobody else writes until the transaction ends.
+
+    Its first accepted Run takes over the hand edits of the dataset that it `takes_over`.
+    """
 
     ref: DatasetRef
     owner: OwnerName
     schema_version: int
     rows_updated_at: Micros
+    takes_over: DatasetId | None = None
 
     @property
     def id(self) -> DatasetId:
@@ -297,6 +301,14 @@ def add(
     return dataset
 
 
+def chosen_label(reader: Reader, dataset: DatasetId) -> str | None:
+    """The field by which the owner has chosen to name rows; None if nobody has chosen."""
+    chosen: str | None = reader.value(
+        "SELECT label_column FROM datasets WHERE id = :id", id=dataset
+    )
+    return chosen
+
+
 def updated_at(reader: Reader, dataset: DatasetId) -> Micros:
     """When a dataset was last updated."""
     moment: Micros = reader.value("SELECT updated_at FROM datasets WHERE id = :id", id=dataset)
@@ -378,7 +390,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
 
 def locked(row: Row) -> LockedDataset:
     """A dataset that was just locked."""
-    return LockedDataset(_ref(row), row[7], row[8], row[9])
+    return LockedDataset(_ref(row), row[7], row[8], row[9], row[10])
 
 
 def _not_found() -> NotFound:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, RowId, format_optional_uuid, format_uuid
+from livedata.model.ids import (
+    DatasetId,
+    KeyId,
+    OwnerName,
+    RevisionId,
+    RowId,
+    format_optional_uuid,
+    format_uuid,
+)
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import SourceValue
 from livedata.store.database.backend import Reader
@@ -23,6 +31,12 @@ _MOVE = """
 SELECT run_id FROM revisions
 WHERE row_id = :row AND origin = 'collection' AND (changed & :bit) <> 0
 ORDER BY sequence DESC LIMIT 1
+"""
+
+
+_LAST_EDITS = """
+SELECT row_id, id, actor_id FROM revisions
+WHERE dataset_id = :dataset AND origin = 'user' ORDER BY sequence
 """
 
 
@@ -56,6 +70,20 @@ def edited(reader: Reader, dataset: DatasetId, fields: Fields) -> dict[str, set[
         for row, text in rows
     }
     return {row: edited for row, edited in shown.items() if edited}
+
+
+def heir(reader: Reader, owner: OwnerName, dataset: DatasetId) -> str | None:
+    """The name of the dataset that is to take over the hand edits of one; None if none is."""
+    sql = "SELECT name FROM datasets WHERE owner = :owner AND takes_over = :dataset"
+    name: str | None = reader.value(sql, owner=owner, dataset=dataset)
+    return name
+
+
+def last_edits(reader: Reader, dataset: DatasetId) -> dict[RowId, tuple[RevisionId, KeyId | None]]:
+    """Row -> the revision of its last edit by hand, and the key by which that was made."""
+    return {
+        row: (revision, actor) for row, revision, actor in reader.each(_LAST_EDITS, dataset=dataset)
+    }
 
 
 def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Override]:

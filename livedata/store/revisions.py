@@ -1,4 +1,4 @@
-"""Writing rows and their revisions: in bulk for a Run, singly for an edit."""
+"""Writing rows and their revisions: those of a Run, and those of edits by hand."""
 
 from __future__ import annotations
 
@@ -109,6 +109,20 @@ class WriteContext(Struct, frozen=True):
     first_row: bytes = field(default_factory=new_id)  # ids of new rows are counted up from it
 
 
+class HandEdit(Struct, frozen=True):
+    """An edit of a row by hand: its cells afterwards, the positions it names, and who asked for it.
+
+    `actor` is the key by which that was, None for the command line.
+    """
+
+    row: CurrentRow
+    cells: Cells
+    changed: frozenset[int]
+    actor: KeyId | None
+    request_id: str
+    request_hash: bytes
+
+
 def ask_standing(reader: Reader, dataset: DatasetId, owner: OwnerName) -> Callable[[], Standing]:
     """What a Run of a dataset finds at its end, asked together with the next question."""
     answer = reader.ask(_STANDING, dataset=dataset, owner=owner)
@@ -160,45 +174,53 @@ def apply(
     _index_fields(writer, context, sequence, changed)
 
 
-def write_edit(
-    writer: Writer,
-    context: WriteContext,
-    row: CurrentRow,
-    cells: Cells,
-    changed: frozenset[int],
-    *,
-    actor: KeyId | None,
-    request_id: str,
-    request_hash: bytes,
-) -> RevisionId:
-    """Write one hand edit of `row`; the id of its revision."""
-    # What was read and where stays in the evidence of the row: an edit reads nothing.
-    sequence = take_sequence(writer, context.dataset, 1, context.now) + 1
-    revision = RevisionId(new_id())
-    stored = _cells(cells)
-    writer.execute(
-        _ADD_REVISION,
-        **stored,
+def write_edits(
+    writer: Writer, context: WriteContext, edits: Sequence[HandEdit]
+) -> list[RevisionId]:
+    """Write hand edits, each of another row; the ids of their revisions."""
+    if not edits:
+        return []
+    after = take_sequence(writer, context.dataset, len(edits), context.now)
+    written = [_edited(context, edit, sequence) for sequence, edit in enumerate(edits, after + 1)]
+    writer.many(_ADD_REVISION, written)
+    changed = frozenset[int]().union(*(edit.changed for edit in edits))
+    _index_fields(writer, context, after, changed)
+    rows = [
+        {
+            **_cells(edit.cells),
+            "id": edit.row.id,
+            "revision_id": revision["id"],
+            "updated_at": context.now,
+        }
+        for edit, revision in zip(edits, written, strict=True)
+    ]
+    writer.many(_EDIT, rows)
+    return [revision["id"] for revision in written]
+
+
+def _edited(context: WriteContext, edit: HandEdit, sequence: int) -> dict[str, Any]:
+    """The revision of a hand edit."""
+    row = edit.row
+    return {
+        **_cells(edit.cells),
+        # What was read and where stays in the evidence of the row: an edit reads nothing.
         **encode(row.evidence),
-        **_difference(row, cells, changed),
-        id=revision,
-        dataset_id=context.dataset,
-        row_id=row.id,
-        sequence=sequence,
-        schema_version=context.schema_version,
-        previous_id=row.revision_id,
-        origin="user",
-        kind="updated",
-        presence=row.presence,
-        run_id=None,
-        actor_id=actor,
-        request_id=request_id,
-        request_hash=request_hash,
-        created_at=context.now,
-    )
-    _index_fields(writer, context, sequence - 1, changed)
-    writer.execute(_EDIT, **stored, id=row.id, revision_id=revision, updated_at=context.now)
-    return revision
+        **_difference(row, edit.cells, edit.changed),
+        "id": RevisionId(new_id()),
+        "dataset_id": context.dataset,
+        "row_id": row.id,
+        "sequence": sequence,
+        "schema_version": context.schema_version,
+        "previous_id": row.revision_id,
+        "origin": "user",
+        "kind": "updated",
+        "presence": row.presence,
+        "run_id": None,
+        "actor_id": edit.actor,
+        "request_id": edit.request_id,
+        "request_hash": edit.request_hash,
+        "created_at": context.now,
+    }
 
 
 def _observe(

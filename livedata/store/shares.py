@@ -90,6 +90,12 @@ def count(reader: Reader, dataset: DatasetId) -> int:
     return int(reader.value(sql, dataset=dataset))
 
 
+def move(writer: Writer, dataset: DatasetId, to: DatasetId) -> None:
+    """Let every address of a dataset show another one; the caller has locked both."""
+    sql = "UPDATE shares SET dataset_id = :to WHERE dataset_id = :dataset"
+    writer.execute(sql, dataset=dataset, to=to)
+
+
 def revoke(writer: Writer, share: ShareId, now: Micros) -> None:
     """End an address, if it is open."""
     sql = "UPDATE shares SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL"

@@ -29,7 +29,8 @@ from livedata.services import queries, shares
 from livedata.services.apply import Made, Step, Terms
 from livedata.services.attempts import pages_before
 from livedata.services.folder import FolderSource, Problems, judge
-from livedata.services.forecast import revised_recipe
+from livedata.services.forecast import revised
+from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from livedata.worker.delivery import courier
 from spiders.cli.revising import beside_rows
@@ -362,22 +363,31 @@ def _of_pages(
     assert test is not None  # who asks has looked
     pages = open_pages(Path(source.file).parent / test.pages)
     fetching = fetch_config(ctx.settings)
+    fields, followers = None, None
     if step.dataset is None:
-        recipe, followers = trial_recipe(source.declared, fetching.targets), None
+        recipe = trial_recipe(source.declared, fetching.targets)
     else:
-        recipe = revised_recipe(db, ctx.owner, step.dataset, source.declared, fetching.targets)
+        # What names its columns was looked at with the whole plan: the folder may change that too.
+        after = revised(
+            db, ctx.owner, step.dataset, source.declared, fetching.targets, checks_readers=False
+        )
+        recipe, fields = after.recipe, after.fields
         followers = pages_before(db, step.dataset)
     job = pages.job(CrawlJob(recipe, fetching, followers or ()))
     trial = engine.run(try_out(engine, job, pages.limit(recipe)))
     pages.check()
-    return _forecast(ctx, db, step.dataset, trial)
+    return _forecast(ctx, db, step.dataset, trial, fields)
 
 
 def _forecast(
-    ctx: CommandContext, db: Database, dataset: DatasetId | None, trial: Trial
+    ctx: CommandContext,
+    db: Database,
+    dataset: DatasetId | None,
+    trial: Trial,
+    fields: Fields | None,
 ) -> tuple[str, list[str]]:
     if dataset is not None:
-        trial, changes = beside_rows(db, ctx.owner, dataset, ctx.settings, trial)
+        trial, changes = beside_rows(db, ctx.owner, dataset, ctx.settings, trial, fields)
         if changes is not None:
             rows = [
                 click.unstyle(f"{word}  {rest}") for word, rest in forecast_lines(trial, changes)

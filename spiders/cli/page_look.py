@@ -221,7 +221,8 @@ def _revised(
     if changes is not None:
         shown = shown_changes(changes.changes, changes.fields, 0, MOST_CHANGES)
         rows = [_cut_cells(row) for row in shown.rows]
-        told["changes"] = msgspec.to_builtins(msgspec.structs.replace(shown, rows=rows))
+        shown = msgspec.structs.replace(shown, rows=rows, columns=changes.columns)
+        told["changes"] = msgspec.to_builtins(shown)
     return LookAnswer(seen=PageLook(declaration=declaration), tried=told)
 
 

@@ -94,7 +94,9 @@ def preview(
         unsaved = None if kept is None else _saved(kept, trial)
         changes = None
         if tried.dataset is not None:
-            trial, changes = beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial)
+            trial, changes = beside_rows(
+                db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields
+            )
     _report(ctx, trial, changes, _next(ctx.owner, tried))
     if save is not None:
         _report_saved(ctx, source, save, unsaved)

@@ -26,8 +26,9 @@ from livedata.services.forecast import (
     current_recipe,
     forecast,
     known_rows,
-    revised_recipe,
+    revised,
 )
+from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from spiders.cli.fetched_page import fetch_page
 from spiders.cli.no_list import unread
@@ -97,24 +98,29 @@ class Revising:
         Raises Invalid as revising the dataset would.
         """
         declared = read(CreateDataset, dict(declaration))
-        recipe = revised_recipe(
-            self._db, self._owner, self._dataset, declared, self._fetching.targets
+        after = revised(self._db, self._owner, self._dataset, declared, self._fetching.targets)
+        job = CrawlJob(after.recipe, self._fetching, self._pages, on_page=on_page)
+        trial = engine.run(try_out(engine, job, after.recipe.max_pages))
+        return beside_rows(
+            self._db, self._owner, self._dataset, self._settings, trial, after.fields
         )
-        job = CrawlJob(recipe, self._fetching, self._pages, on_page=on_page)
-        trial = engine.run(try_out(engine, job, recipe.max_pages))
-        return beside_rows(self._db, self._owner, self._dataset, self._settings, trial)
 
 
 def beside_rows(
-    db: Database, owner: OwnerName, dataset: DatasetId, settings: Settings, trial: Trial
+    db: Database,
+    owner: OwnerName,
+    dataset: DatasetId,
+    settings: Settings,
+    trial: Trial,
+    fields: Fields | None = None,
 ) -> tuple[Trial, Forecast | None]:
     """A trial as a Run of a dataset, and what that would change: None if a Check refuses it.
 
-    Raises NotFound.
+    `fields` are those that the dataset has by then, if it is revised before. Raises NotFound.
     """
     if trial.verdict.outcome != "accept":
         return trial, None
     policy = AcceptancePolicy(settings.mass_loss, settings.guards)
-    changes = forecast(db, owner, dataset, trial.recipe, trial.harvest, policy)
+    changes = forecast(db, owner, dataset, trial.recipe, trial.harvest, policy, fields)
     # Of a part of the list the guards would say that the rest is gone.
     return trial if trial.cut else trial.beside(changes.held, changes.oddities), changes

@@ -129,10 +129,11 @@ def _of_the_whole(trial: Trial, diff: Differences) -> Iterator[str]:
         before_, after_ = (" and ".join(names) for names in diff.key)
         yield f"The key was {before_}, and is {after_}."
     for name, (was, is_) in diff.columns.items():
+        had, has = diff.filled[name]
         if was is None:
-            yield f"The column {name} is new, and not compared."
+            yield f"The column {name} is new, with a value in {plural(has, 'row')}."
         elif is_ is None:
-            yield f"The column {name} is gone, and not compared."
+            yield f"The column {name} is gone, which had a value in {plural(had, 'row')}."
         else:
             yield f"The column {name} was of type {was}, is of type {is_}, and is not compared."
 
@@ -155,7 +156,10 @@ def _json(trial: Trial, diff: Differences) -> dict[str, Any]:
             {"kind": change.kind, "row": change.row, "cells": _pairs(change.cells)}
             for change in diff.rows
         ],
-        "columns": _pairs(diff.columns),
+        "columns": {
+            name: {**_pair(types), "filled": _pair(diff.filled[name])}
+            for name, types in diff.columns.items()
+        },
         "key": None if diff.key is None else _pair(diff.key),
         "outcome": None if diff.outcome is None else _pair(diff.outcome),
         "error": trial.error,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from livedata.cli.output.change_lines import (
     format_cell,
     format_changed_cell,
@@ -233,6 +235,7 @@ def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
         "changed": forecast.changes.count("updated", "returned"),
         "gone": None if trial.cut else forecast.changes.count("missing"),
         "unchanged": len(forecast.changes.unchanged),
+        "columns": msgspec.to_builtins(forecast.columns),
         "rows": [
             {
                 "kind": change.kind,
@@ -251,9 +254,11 @@ def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
 
 
 def print_forecast(trial: Trial, forecast: Forecast) -> None:
-    """Print a line per row that would change, and how many they are."""
+    """Print what would become of the columns, and a line per row that would change."""
     lines = [*forecast_lines(trial, forecast)]
     print_text(f"\n{forecast_summary(trial, forecast)}")
+    for line in forecast.columns.sentences:
+        print_text(f"  {line}")
     for word, rest in lines[:MOST_LINES]:
         print_painted(f"  {paint(f'{word:<7}', word)}  {rest}".rstrip())
     if len(lines) > MOST_LINES:

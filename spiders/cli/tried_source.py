@@ -14,7 +14,8 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, format_uuid
 from livedata.model.recipe import Recipe
 from livedata.services import queries
-from livedata.services.forecast import current_recipe, revised_recipe
+from livedata.services.forecast import current_recipe, revised
+from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
 from spiders.cli.trial import trial_recipe
 from spiders.crawl.settings import FetchConfig
@@ -23,10 +24,11 @@ from spiders.crawl.settings import FetchConfig
 class TriedSource(Struct, frozen=True):
     """A source to try: in a file, of a dataset, or in a file as the next one of a dataset.
 
-    `name` is that of the dataset.
+    `name` is that of the dataset, and `fields` are those that it would have by the file.
     """
 
     recipe: Recipe
+    fields: Fields | None
     file: Path | None
     name: str | None
     dataset: DatasetId | None
@@ -47,7 +49,8 @@ def tried_source(
         raise click.UsageError("--against compares the source in a file; give a file, or D alone.")
     name = against if file is not None else source
     dataset = None if name is None else queries.find_dataset(db, owner, name)
-    return TriedSource(_recipe(db, owner, file, dataset, fetching), file, name, dataset)
+    recipe, fields = _recipe(db, owner, file, dataset, fetching)
+    return TriedSource(recipe, fields, file, name, dataset)
 
 
 def _file(db: Database, owner: str, given: str) -> Path | None:
@@ -66,18 +69,19 @@ def _file(db: Database, owner: str, given: str) -> Path | None:
 
 def _recipe(
     db: Database, owner: str, file: Path | None, dataset_id: DatasetId | None, fetching: FetchConfig
-) -> Recipe:
+) -> tuple[Recipe, Fields | None]:
     """The recipe to try: of a dataset, of a file, or of a file as the next one of a dataset."""
     if file is None:
         assert dataset_id is not None  # a file or a dataset is given
-        return current_recipe(db, owner, dataset_id)
+        return current_recipe(db, owner, dataset_id), None
     if dataset_id is None:
-        return file_recipe(file, fetching)
+        return file_recipe(file, fetching), None
     declaration = read_source(file)
     try:
-        return revised_recipe(db, owner, dataset_id, declaration, fetching.targets)
+        after = revised(db, owner, dataset_id, declaration, fetching.targets)
     except Invalid as error:
         raise locate_problems(error, file) from error
+    return after.recipe, after.fields
 
 
 def file_recipe(file: Path, fetching: FetchConfig) -> Recipe:

@@ -53,6 +53,10 @@ class SavedRows(Struct, frozen=True):
     columns: dict[str, CollectedType]
     rows: dict[str, Row]
 
+    def filled(self, column: str) -> int:
+        """In how many rows a column has a value."""
+        return sum(row.get(column) is not None for row in self.rows.values())
+
 
 class RowDifference(Struct, frozen=True):
     """A row that is not as it was saved; `cells` has each column's value then and now."""
@@ -66,12 +70,13 @@ class Differences(Struct, frozen=True):
     """What a source reads otherwise than when its pages were saved.
 
     `columns` has the type that each column had and has, None for no column; the cells of such
-    columns are not compared.
+    columns are not compared, but `filled` counts those with a value.
     """
 
     rows: list[RowDifference]
     unchanged: int
     columns: dict[str, tuple[CollectedType | None, CollectedType | None]]
+    filled: dict[str, tuple[int, int]]
     key: tuple[list[str], list[str]] | None
     outcome: tuple[Outcome, Outcome] | None
 
@@ -119,6 +124,7 @@ def differences(before: SavedRows, after: SavedRows) -> Differences:
         rows=[*new, *changed, *gone],
         unchanged=len(both) - len(changed),
         columns=columns,
+        filled={name: (before.filled(name), after.filled(name)) for name in columns},
         key=None if before.key == after.key else (before.key, after.key),
         outcome=None if before.outcome == after.outcome else (before.outcome, after.outcome),
     )

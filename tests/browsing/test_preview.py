@@ -104,6 +104,8 @@ def test_what_it_would_change_is_shown_by_row_with_the_selectors(
     for told in (
         "A Run would accept this.",
         "1 new 1 changed 1 gone 37 as before",
+        "color would be added: 30 rows would get a value, 9 would stay without.",
+        'price would be labelled "Price", and no longer "Price".',
         "itemSelectorlili.lamp",
         "Not found on it: stock",
         "Yes, remove 1 row",

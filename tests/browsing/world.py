@@ -210,7 +210,13 @@ class World:
             {"kind": kind, "row": None, "name": "K001", "cells": cells, "called": called}
             for kind in ("updated", "created", "missing")
         ]
+        labels = {"before": "Price", "after": f"Price{self.text}"}
+        columns = {
+            "added": [{"name": "color", "filled": 30, "empty": 9}],
+            "relabelled": [{"name": "price", **labels}],
+        }
         changes = {"new": 1, "changed": 1, "gone": 1, "unchanged": 37, "before": 0, "rows": rows}
+        changes["columns"] = columns
         replaced = {"target": "itemSelector", "before": f"li{self.text}", "after": "li.lamp"}
         suggestion = {"records": 39, "searched": 39, "rows": 38}
         tried = {

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-
-from tests.cli.shell import START
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,23 +27,8 @@ class Looking:
 
     def told(self, *answers: str) -> tuple[str, int]:
         """What it shows on a terminal on which a person types these answers, and how it ends."""
-        ours, theirs = pty.openpty()
-        env = {**self.livedata.environ, "TERM": "dumb", "COLUMNS": "80", "NO_COLOR": "1"}
-        words = [sys.executable, "-c", START, "init", self.site.at("/1"), "-o", str(self.file)]
-        shown = b""
-        with subprocess.Popen(
-            words, env=env, stdin=theirs, stdout=theirs, stderr=theirs
-        ) as process:
-            os.close(theirs)
-            waiting = [answer.encode() for answer in answers]
-            # Linux says by an error that the other end is closed.
-            with suppress(OSError):
-                while part := os.read(ours, 65_536):
-                    shown += part
-                    if shown.endswith(b"]: ") and waiting:
-                        os.write(ours, waiting.pop(0))
-        os.close(ours)
-        return shown.decode().replace("\r\n", "\n"), process.returncode
+        words = ("init", self.site.at("/1"), "-o", str(self.file))
+        return self.livedata.answered(*words, answers=answers)
 
     def json(self, *options: str, code: int = 0) -> Any:
         return json.loads(self("--json", *options, code=code)[0])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +72,26 @@ class Shell:
         ended = execute(args, self.environ)
         assert ended.code == code, ended
         return ended.out.decode(), ended.err.decode()
+
+    def answered(self, *args: str, answers: Sequence[str]) -> tuple[str, int]:
+        """What a command shows on a terminal on which a person types these answers, and its end."""
+        ours, theirs = pty.openpty()
+        env = {**self.environ, "TERM": "dumb", "COLUMNS": "80", "NO_COLOR": "1"}
+        words = [sys.executable, "-c", START, *args]
+        shown = b""
+        with subprocess.Popen(
+            words, env=env, stdin=theirs, stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+            waiting = [answer.encode() for answer in answers]
+            # Linux says by an error that the other end is closed.
+            with suppress(OSError):
+                while part := os.read(ours, 65_536):
+                    shown += part
+                    if shown.endswith(b"]: ") and waiting:
+                        os.write(ours, waiting.pop(0))
+        os.close(ours)
+        return shown.decode().replace("\r\n", "\n"), process.returncode
 
     def start(self, *args: str) -> subprocess.Popen[bytes]:
         """A command as a process with its stdout in a pipe."""

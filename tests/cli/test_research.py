@@ -157,13 +157,19 @@ def test_a_plan_is_revised_in_its_texts_and_never_in_what_its_rows_are(
     revised = {**copy.deepcopy(PLAN), "query": "lamps", "urls": [], "maxPages": 9}
     revised["attributes"][0]["description"] = "The year of founding"
     said = livedata("dataset", "revise", "lamps", str(_written(file, revised)))
+    assert said.stdout.splitlines() == [
+        'description of founded changes from "The year" to "The year of founding"',
+        f'query changes from "{PLAN["query"]}" to "lamps"',
+        f"urls changes from {URL} to none",
+        "maxPages changes from 25 to 9",
+    ]
     assert "Pinned recipe version 2" in said.stderr
     assert "Nothing to revise" in livedata("dataset", "revise", "lamps", str(file)).stderr
     assert livedata.json("dataset", "source", "lamps") == {**revised, "maxTokens": 2_000_000}
+    before[3]["description"] = "The year of founding"
     assert livedata.json("dataset", "show", "lamps")["columns"] == before
     for path, value, words in (
-        (("attributes", 0, "label"), "Year", "must keep the labels of the dataset"),
-        (("attributes",), PLAN["attributes"][:2], "must keep the labels of the dataset"),
+        (("attributes",), PLAN["attributes"][:1], "is the label of no attribute"),
         (("nameLabel",), "Firm", 'nameLabel must stay "Company"'),
         (("rowIdentity", "kind"), "other", 'rowIdentity.kind must stay "company"'),
         (("rowIdentity", "scopeFields"), [], "rowIdentity.scopeFields must stay City"),
@@ -172,6 +178,21 @@ def test_a_plan_is_revised_in_its_texts_and_never_in_what_its_rows_are(
         assert words in error
         assert error.startswith(f"Error: {file}:")
     assert livedata.json("dataset", "source", "lamps")["query"] == "lamps"
+
+
+def test_a_plan_may_ask_for_more_and_for_less(livedata: Shell, tmp_path: Path) -> None:
+    file = _written(tmp_path / "plan.json", PLAN, urls=[URL])
+    livedata("research", "create", "--name", "lamps", "--plan", str(file))
+    staff = {"label": "Staff", "description": "How many work there"}
+    plan = {**PLAN, "attributes": [*PLAN["attributes"][:-1], staff]}
+    said = livedata("dataset", "revise", "lamps", str(_written(file, plan, urls=[URL])))
+    had = livedata.json("dataset", "show", "lamps")["columns"]
+    assert had[-1]["label"] == "Staff"
+    assert said.stdout.splitlines() == [
+        "column staff (string) is added",
+        "column name_2 is dropped, and stays in the history",
+    ]
+    assert livedata.json("dataset", "source", "lamps")["attributes"] == plan["attributes"]
 
 
 def _put(file: Path, plan: Any, path: tuple[str | int, ...], value: object) -> Path:

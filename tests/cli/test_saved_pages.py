@@ -230,8 +230,8 @@ EDITS: list[tuple[str, Callable[[dict[str, Any]], object], list[str]]] = [
         call_it_cost,
         [
             "2 pages in DIR: 0 new, 0 changed, 0 gone; 3 rows as saved.",
-            "  The column price is gone, and not compared.",
-            "  The column cost is new, and not compared.",
+            "  The column price is gone, which had a value in 3 rows.",
+            "  The column cost is new, with a value in 3 rows.",
         ],
     ),
     (
@@ -271,6 +271,16 @@ def test_an_edited_source_is_told_by_row_and_column(
     saved.write(declared)
     shown = saved.test(code=1)[0].replace(str(saved.folder), "DIR")
     assert shown.replace(saved.site.url, "SITE").splitlines() == expected
+
+
+def test_columns_that_are_not_compared_are_counted_for_programs_too(saved: Bench) -> None:
+    declared = shop_source(saved.site.at("/1"))
+    call_it_cost(declared)
+    saved.write(declared)
+    assert json.loads(saved.test("--json", code=1)[0])["columns"] == {
+        "price": {"before": "number", "after": None, "filled": {"before": 3, "after": 0}},
+        "cost": {"before": None, "after": "number", "filled": {"before": 0, "after": 3}},
+    }
 
 
 def test_an_edited_page_counts_as_it_is_now_and_its_rows_can_be_kept(saved: Bench) -> None:

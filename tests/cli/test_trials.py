@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +25,7 @@ from tests.made import make_dataset, take
 from tests.site import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from livedata.store.database.store import Store
@@ -171,6 +173,14 @@ def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
         "changed": 0,
         "gone": None,
         "unchanged": 1,
+        "columns": {
+            "added": [],
+            "dropped": [],
+            "relabelled": [],
+            "described": [],
+            "order": None,
+            "rowsNamedBy": None,
+        },
         "rows": [],
     }
 
@@ -182,6 +192,116 @@ def test_a_mended_source_is_compared_before_it_is_pinned(trying: Trying) -> None
     shown, messages = trying.preview("--against", "shop")
     assert "0 new, 0 changed, 0 gone; 2 rows as before" in shown
     assert f"livedata dataset revise shop {trying.file}" in messages
+
+
+def with_columns(trying: Trying, *dropped: str, **changed: Mapping[str, Any]) -> None:
+    """The source in the file with other columns; one that was not there reads what has its name."""
+    declared = shop_source(trying.site.at("/1"))
+    columns, source = declared["columns"], declared["source"]
+    had = {column["name"]: column for column in columns}
+    declared["columns"] = [{**c, **changed.get(c["name"], {})} for c in columns]
+    for name in changed.keys() - had.keys():
+        declared["columns"].append({"name": name, "type": "string", **changed[name]})
+        source["fields"].append({"name": name, "read": {"selector": f".{name}"}})
+    for part in (declared["columns"], source["fields"]):
+        part[:] = [each for each in part if each["name"] not in dropped]
+    trying.file.write_text(write_source(declared))
+
+
+RED = ITEM.replace("</li>", '<i class="color">red</i></li>')
+
+
+def test_a_preview_says_what_becomes_of_columns_and_of_their_cells(trying: Trying) -> None:
+    dataset = trying.create()
+    trying.take(dataset)
+    trying.livedata("rows", "edit", "shop", "1", "price=7")
+    trying.site.page("/1", RED.format(1) + NEXT)
+    with_columns(trying, "price", color={}, name={"label": "Product"})
+    shown = trying.preview("--against", "shop")[0]
+    assert shown.splitlines()[-5:] == [
+        "A Run now would change shop: 0 new, 1 changed, 0 gone; 1 row as before.",
+        "  color would be added: 1 row would get a value, 1 would stay without.",
+        (
+            "  price would be dropped with its 2 values and 1 hand edit; the history keeps what "
+            "it had."
+        ),
+        '  name would be labelled "Product", and no longer "name".',
+        "  changed  Lamp 1 (1)  color: (empty) → red",
+    ]
+    changes = json.loads(trying.preview("--against", "shop", "--json")[0])["changes"]
+    assert changes["columns"] == {
+        "added": [{"name": "color", "filled": 1, "empty": 1}],
+        "dropped": [{"name": "price", "values": 2, "edits": 1}],
+        "relabelled": [{"name": "name", "before": "name", "after": "Product"}],
+        "described": [],
+        "order": None,
+        "rowsNamedBy": None,
+    }
+    assert changes["rows"] == [
+        {"kind": "updated", "row": "1", "changed": {"color": {"before": None, "after": "red"}}}
+    ]
+    # Nothing was written: the columns are as they were.
+    assert "price" in trying.livedata.out("rows", "list", "shop")
+
+
+def test_a_preview_does_what_it_said_once_the_source_is_pinned(trying: Trying) -> None:
+    dataset = trying.create()
+    trying.take(dataset)
+    trying.site.page("/1", RED.format(1) + NEXT)
+    with_columns(trying, "price", color={})
+    trying.livedata("dataset", "revise", "shop", str(trying.file))
+    told = "A Run now would change shop: 0 new, 1 changed, 0 gone; 1 row as before."
+    # By then the column is there, and no longer told as added.
+    assert trying("preview", "shop")[0].splitlines()[-2:] == [
+        told,
+        "  changed  Lamp 1 (1)  color: (empty) → red",
+    ]
+    run = trying("run", "shop")[0]
+    assert run.startswith("shop: succeeded, 0 new, 1 changed, 0 gone")
+
+
+def test_a_preview_says_by_what_rows_would_be_named(trying: Trying) -> None:
+    trying.take(trying.create())
+    with_columns(trying, "name")
+    named = "  Rows would be named by their keys, and no longer by name."
+    assert named in trying.preview("--against", "shop")[0]
+    with_columns(trying, "name", color={})
+    named = "  Rows would be named by color, and no longer by name."
+    assert named in trying.preview("--against", "shop")[0]
+
+
+def test_a_column_that_comes_first_names_rows_unless_another_was_chosen(trying: Trying) -> None:
+    trying.take(trying.create())
+    with_columns(trying, color={})
+    declared = tomllib.loads(trying.file.read_text())
+    sku, *others, color = declared["columns"]
+    trying.file.write_text(write_source({**declared, "columns": [sku, color, *others]}))
+    named = "  Rows would be named by color, and no longer by name."
+    assert named in trying.preview("--against", "shop")[0]
+    trying.livedata("dataset", "update", "shop", "--label-column", "name")
+    assert "Rows would be named" not in trying.preview("--against", "shop")[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"price": {"type": "string"}}, 'columns[2].type must stay "number"'),
+        ({"sku": {"key": False}, "name": {"key": True}}, "source.identity must stay"),
+    ],
+)
+def test_another_table_is_refused_with_the_command_that_makes_it(
+    trying: Trying, changed: dict[str, Any], why: str
+) -> None:
+    trying.take(trying.create())
+    with_columns(trying, **changed)
+    if "sku" in changed:
+        text = trying.file.read_text()
+        trying.file.write_text(text.replace('field = "sku"', 'field = "name"'))
+    shown, messages = trying.preview("--against", "shop", code=1)
+    assert shown == ""
+    assert why in messages
+    assert "source.toml:" in messages
+    assert "create SOURCE --take-over D" in messages
 
 
 def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:

@@ -66,6 +66,8 @@ class Forge(ABC):
 
     def __init__(self, home: Path, site: Site) -> None:
         self.home, self.site = home, site
+        self.accept = ""
+        """The Run that a person accepts who starts the nightly job by hand."""
         self.remote, self.work = home / "remote.git", home / "work"
         self.jobs: dict[str, Any] = yaml.safe_load((CI / self.file).read_text())
         self.git("init", "-q", "--bare", "-b", "main", str(self.remote), at=home)
@@ -112,7 +114,7 @@ class Forge(ABC):
         self.git("clone", "-q", "-b", branch, str(self.remote), str(place), at=self.home)
         return place
 
-    def _shell(self, script: str, at: Path, environ: dict[str, str]) -> tuple[int, str]:
+    def shell(self, script: str, at: Path, environ: dict[str, str]) -> tuple[int, str]:
         """How a script ends, as runners start it, and what it prints."""
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
@@ -184,7 +186,7 @@ class GitHub(Forge):
                 _ACTIONS[step["uses"]](self, step, place)
             elif not step["run"].startswith(INSTALL):
                 kept = dict(line.split("=", 1) for line in state.read_text().splitlines())
-                code, said = self._shell(step["run"], place, {**self._environ(step), **kept})
+                code, said = self.shell(step["run"], place, {**self._environ(step), **kept})
                 log += said
                 if code:
                     return code, log
@@ -197,8 +199,12 @@ class GitHub(Forge):
             "GITHUB_ENV": str(self.home / "environment"),
             "GITHUB_STEP_SUMMARY": str(self.home / "summary.md"),
             "GITHUB_REPOSITORY": "alice/tables",
-            **{name: _expression(value) for name, value in given.items()},
+            **{name: self._expression(value) for name, value in given.items()},
         }
+
+    def _expression(self, text: str) -> str:
+        known = {**_EXPRESSIONS, "inputs.accept": self.accept}
+        return re.sub(r"\$\{\{ (.*?) \}\}", lambda match: known[match[1]], text)
 
     def _upload(self, step: dict[str, Any], place: Path) -> None:
         given, run = step["with"], 10 + len(self.kept)
@@ -222,10 +228,6 @@ _EXPRESSIONS = {
     "github.event.repository.default_branch": "main",
     "github.event.pull_request.number": "7",
 }
-
-
-def _expression(text: str) -> str:
-    return re.sub(r"\$\{\{ (.*?) \}\}", lambda match: _EXPRESSIONS[match[1]], text)
 
 
 class GitLab(Forge):
@@ -273,7 +275,7 @@ class GitLab(Forge):
         job = {**self.jobs["default"], **self.jobs[name]}
         lines = [*job["before_script"], *job["script"]]
         script = "\n".join(line for line in lines if not line.startswith(INSTALL))
-        return self._shell(script, place, self._environ())
+        return self.shell(script, place, self._environ())
 
     def _environ(self) -> dict[str, str]:
         return {
@@ -286,6 +288,7 @@ class GitLab(Forge):
             "CI_MERGE_REQUEST_IID": "3",
             "CI_JOB_TOKEN": "job",
             "LIVEDATA_TOKEN": "secret",
+            "ACCEPT": self.accept,
             # The remote stands at this address.
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": f"url.{self.remote}.insteadOf",

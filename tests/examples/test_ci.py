@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import yaml  # type: ignore[import-untyped]
 from livedata.formats.source_toml import write_source
 from tests.crawling import shop_source
 from tests.examples.forges import CI, Forge, GitHub, GitLab
-from tests.test_readme import ROOT
+from tests.test_readme import ROOT, blocks
 
 if TYPE_CHECKING:
     from tests.site import Site
@@ -31,7 +32,7 @@ def page(**prices: int) -> str:
 def forge(request: pytest.FixtureRequest, tmp_path: Path, site: Site) -> Forge:
     """A repository with two sources, of which lamps has saved pages."""
     made: Forge = request.param(tmp_path, site)
-    site.pages({"/lamps": page(red=10, blue=20), "/pots": page(big=5)})
+    site.pages({"/lamps": page(red=10, blue=20), "/pots": page(**POTS)})
     declare(made, "lamps", ".price", BESIDE)
     declare(made, "pots", ".price", {})
     lamps = ["sources/lamps.toml", "--save", "sources/lamps.pages"]
@@ -41,6 +42,7 @@ def forge(request: pytest.FixtureRequest, tmp_path: Path, site: Site) -> Forge:
 
 
 BESIDE: Mapping[str, object] = {"test": {"pages": "lamps.pages"}, "share": [{"label": "sheet"}]}
+POTS = {f"p{number}": 1 for number in range(25)}
 LIVEDATA = [sys.executable, "-m", "livedata"]
 
 
@@ -73,23 +75,28 @@ def test_tables_are_made_at_night_and_git_shows_what_changed(forge: Forge) -> No
     code, log = forge.tables()
     assert code == 0, log
     assert of_main(forge, "tables/lamps.csv") == "sku,price\nblue,20\nred,10\n"
-    assert of_main(forge, "tables/pots.csv") == "sku,price\nbig,5\n"
+    assert len(of_main(forge, "tables/pots.csv").splitlines()) == 1 + len(POTS)
     # The address of the share is shown once, and not where others read.
     assert "shown only now" not in log
     # The next night the store is there. The site has another order and another price, and one of
-    # its lists cannot be read: that is said, and the other table is committed all the same.
+    # its lists is nearly empty: that is said, and the other table is committed all the same.
     forge.site.page("/lamps", page(red=12, blue=20))
-    forge.site.page("/pots", "Closed", status=503)
+    forge.site.page("/pots", page(p1=1))
     code, log = forge.tables()
-    assert code == 3
-    assert "pots: failed. Page 1" in log
+    assert code == 5
     assert changed(forge) == ["-red,10", "+red,12"]
-    # The store of a night that failed is kept as any other.
-    forge.site.page("/pots", page(big=5))
+    # The store of a night that failed is kept as any other: Alice accepts what it has.
+    held = re.search(r"livedata runs show (\S+)", log)
+    assert held, log
+    forge.accept = held[1]
+    code, log = forge.tables()
+    assert code == 0, log
+    assert "pots: accepted, 0 new, 0 changed, 24 gone" in log
+    assert of_main(forge, "tables/pots.csv") == "sku,price\np1,1\n"
+    forge.accept = ""
     before = forge.git("rev-parse", "main", at=forge.remote)
     code, log = forge.tables()
     assert code == 0, log
-    assert "lamps: succeeded, 0 new, 0 changed, 0 gone" in log
     assert forge.git("rev-parse", "main", at=forge.remote) == before
 
 
@@ -115,10 +122,52 @@ def test_a_pull_request_is_told_what_it_would_change(forge: Forge) -> None:
     forge.push("mended")
     code, log = forge.check("mended")
     assert code == 0, log
-    assert "Would be: 1 revised and 1 left as they are." in forge.comments[-1]
+    assert "Would be: 1 revised and 1 unchanged." in forge.comments[-1]
     assert "selector of price" in forge.comments[-1]
     # At GitHub a pull request has one comment, which is written anew.
     assert len(forge.comments) == (1 if isinstance(forge, GitHub) else 2)
+
+
+OFFER = (
+    '<li class="product"><a href="/{0}/{1}"><h2>{0} number {1}</h2></a> <b class="price">{1}0</b> '
+    '<i class="offer">{1}5</i></li>'
+)
+PAGE = (ROOT / "docs" / "how-to" / "ci.md").read_text()
+
+
+@pytest.mark.slow
+def test_the_how_to_leads_from_nothing_to_a_commented_pull_request(
+    tmp_path: Path, site: Site
+) -> None:
+    forge = GitHub(tmp_path, site)
+    for name in ("kettles", "pots", "pans", "cups", "lids"):
+        items = "".join(OFFER.format(name, number) for number in range(1, 6))
+        site.page(f"/{name}", f"<title>{name}</title><ul>{items}</ul>")
+    environ = {
+        "LIVEDATA": str(ROOT),
+        "EMAIL": "alice@shop.example",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{forge.remote}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "git@github.com:alice/tables.git",
+    }
+    begin = PAGE.partition("## What the plan is compared with")[0]
+    place = tmp_path
+    for text in blocks(begin.replace("https://shop.example", site.url), "sh"):
+        if text.startswith("git pull"):
+            assert forge.tables()[0] == 0
+        if "--update" in text:
+            code, log = forge.check("mend-prices")
+            assert code == 1
+            assert "price: 10 → 15" in log
+        code, said = forge.shell(text, place, environ)
+        assert code == 0, said
+        place = tmp_path / "tables"
+    code, log = forge.check("mend-prices")
+    assert code == 0, log
+    [comment] = forge.comments
+    assert "Would be: 1 revised and 4 unchanged." in comment
+    assert "0 new, 5 changed, 0 gone" in comment
+    assert all(said in PAGE for said in ("Would be: 1 revised and 4 unchanged.", "5 changed"))
 
 
 @pytest.mark.parametrize("file", SCHEMAS)

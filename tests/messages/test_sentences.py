@@ -9,6 +9,13 @@ from msgspec.structs import asdict
 
 from livedata import messages
 from livedata.messages.checks import check_title
+from livedata.messages.column_changes import (
+    AddedCells,
+    ColumnChanges,
+    DroppedCells,
+    RelabelledColumn,
+    RowNames,
+)
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
 from livedata.messages.request import PREDICATES, predicate
@@ -232,3 +239,60 @@ def test_what_may_be_tried_begins_a_sentence() -> None:
 def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None:
     params: Params = {"character": "\t", "position": 3, "host": "a", "address": "10.0.0.1"}
     assert predicate(Problem(code, params)).split()[0] in {"must", "is", "has"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (ColumnChanges(), []),
+        (
+            ColumnChanges(added=[AddedCells("color", 18, 2), AddedCells("size", 1, 0)]),
+            [
+                "color would be added: 18 rows would get a value, 2 would stay without.",
+                "size would be added: 1 row would get a value, none would stay without.",
+            ],
+        ),
+        (
+            ColumnChanges(added=[AddedCells("color", 0, 20), AddedCells("size", 0, 0)]),
+            [
+                "color would be added: none of 20 rows would get a value.",
+                "size would be added: no row was read.",
+            ],
+        ),
+        (
+            ColumnChanges(
+                dropped=[
+                    DroppedCells("size", 12, 2),
+                    DroppedCells("color", 1, 0),
+                    DroppedCells("weight", 0, 0),
+                ]
+            ),
+            [
+                (
+                    "size would be dropped with its 12 values and 2 hand edits; the history "
+                    "keeps what it had."
+                ),
+                "color would be dropped with its 1 value; the history keeps what it had.",
+                "weight would be dropped, and has no values.",
+            ],
+        ),
+        (
+            ColumnChanges(
+                relabelled=[RelabelledColumn("price", "price", "Price in EUR")],
+                described=["price", "size", "color"],
+                order=["sku", "price"],
+                rows_named_by=RowNames("title", None),
+            ),
+            [
+                'price would be labelled "Price in EUR", and no longer "price".',
+                "The descriptions of price, size and color would change.",
+                "The columns would stand in another order: sku, price.",
+                "Rows would be named by their keys, and no longer by title.",
+            ],
+        ),
+    ],
+)
+def test_what_becomes_of_columns_is_a_sentence_each(
+    changes: ColumnChanges, expected: list[str]
+) -> None:
+    assert changes.sentences == expected

@@ -58,6 +58,17 @@ def test_no_digest_is_lost_or_told_twice_if_its_process_is_killed_anywhere(store
     assert (digest["again"], digest["new"]) == ("nothing", {"runs": 0, "outbox": 1})
 
 
+def test_a_dataset_takes_over_wholly_or_not_at_all_if_its_process_is_killed_anywhere(
+    store: Store,
+) -> None:
+    take_over, finish = failing(store, "kill", "take over", "finish heir")
+    for act in (take_over, finish):
+        assert_all_or_nothing(act, -signal.SIGKILL, -signal.SIGKILL)
+    # After its commit another dataset has the name; and nobody ends a Run, or edits a row, twice.
+    assert take_over["again"] == "ChangedMeanwhile"
+    assert finish["again"] == "LostLease"
+
+
 @pytest.mark.sqlite  # it is its file that cannot grow
 def test_the_end_of_a_run_that_finds_the_disk_full_says_so_and_has_done_nothing(
     store: Store,

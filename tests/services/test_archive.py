@@ -226,7 +226,10 @@ def test_an_import_that_is_killed_leaves_nothing(
 
 
 LEFT_BEHIND = {
-    "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head", "heard_at"},
+    "datasets": {
+        *("owner", "status", "next_run_at", "next_run_zone", "imported_head", "heard_at"),
+        "takes_over",
+    },
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
         *("problem", "idempotency_hash", "imported_at", "fresh", "rowid", "cancel_asked_at"),

@@ -159,6 +159,10 @@ DAMAGES = [
     ("DELETE FROM revision_fields WHERE sequence = 1 AND position = 0", "index of fields has"),
     ("UPDATE revision_fields SET sequence = 99 WHERE position = 4", "revision 99 there is not"),
     ("UPDATE cursors SET position = 8", "the cursor 'reader' is at 8, and the feed has 1 to 7"),
+    (
+        "UPDATE datasets SET takes_over = id",
+        "shop of local is to take over .*, and has rows",
+    ),
     ("UPDATE cursors SET position = -1", "the cursor 'reader' is at -1, and the feed has 1 to 7"),
     # Evidence
     (

@@ -20,7 +20,7 @@ from livedata.model.errors import Damaged
 from livedata.model.harvest import StopReason
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, attempts, datasets, feed, runs, scheduler
+from livedata.services import accounts, attempts, datasets, feed, runs, scheduler, takeover
 from livedata.services import apply as applying
 from livedata.services.apply import Terms
 from livedata.services.notices import digests
@@ -172,6 +172,13 @@ def revise(table: Table) -> None:
     datasets.revise(table.store, "local", table.id, declared, TargetPolicy())
 
 
+def take_over(table: Table) -> None:
+    columns = [{**column, "key": column["name"] == "title"} for column in made.COLUMNS]
+    source = read(CreateDataset, made.declared(columns=columns))
+    plan = takeover.plan(table.store, "local", table.id, source, TargetPolicy())
+    takeover.take_over(table.store, "local", table.id, source, plan, "UTC")
+
+
 def remove(table: Table) -> None:
     datasets.remove(table.store, "local", table.id)
 
@@ -238,6 +245,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     update: ("datasets",),
     revise: ("datasets",),
     remove: ("runs", "datasets", "owners"),
+    take_over: ("datasets", "owners"),
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),
     claim: ("datasets", "owners"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from livedata.cli.column_input import find_column, split_assignment
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.dataset.show import print_dataset
-from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.streams import confirm, print_json, print_text
 from livedata.messages.controls import escape_controls
 from livedata.messages.templates import plural
 from livedata.messages.validation import read
@@ -148,7 +147,8 @@ def delete_dataset(ctx: CommandContext, name: str, yes: bool) -> None:
         dataset = queries.dataset(store, ctx.owner, dataset_id)
         # A site shows what it has today: history that is deleted by mistake cannot be read again.
         if not yes:
-            _confirm(f"Delete {escape_controls(dataset['name'])} with {_contents(dataset)}?")
+            about = f"{escape_controls(dataset['name'])} with {_contents(dataset)}"
+            confirm(f"Delete {about}?", "Nothing was deleted.")
         datasets.remove(store, ctx.owner, dataset_id)
     if ctx.json:
         print_json(dataset)
@@ -159,20 +159,3 @@ def delete_dataset(ctx: CommandContext, name: str, yes: bool) -> None:
 def _contents(dataset: Dataset) -> str:
     count = dataset["rowCount"]
     return f"{plural(count, 'row')} and all {'its' if count == 1 else 'their'} history"
-
-
-def _confirm(question: str) -> None:
-    """Ask, and end the command unless the answer is yes."""
-    try:
-        # On stderr: stdout may have the JSON that a program reads.
-        sure = click.confirm(question, err=True)
-    except click.Abort:
-        # Ctrl-C and the end of the input leave the cursor behind the question.
-        print_message("")
-        raise
-    if not sure:
-        # The Enter of a person ends the line of the question; the answer of a pipe does not.
-        if not sys.stdin.isatty():
-            print_message("")
-        print_message("Nothing was deleted.")
-        raise click.exceptions.Exit(1)

@@ -85,3 +85,20 @@ def print_painted(text: str) -> None:
 def _is_colourless() -> bool:
     # By no-color.org every text but the empty one counts, "0" too.
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def confirm(question: str, otherwise: str) -> None:
+    """Ask, and end the command unless the answer is yes: then it says what that means."""
+    try:
+        # On stderr: stdout may have the JSON that a program reads.
+        sure = click.confirm(question, err=True)
+    except click.Abort:
+        # Ctrl-C and the end of the input leave the cursor behind the question.
+        print_message("")
+        raise
+    if not sure:
+        # The Enter of a person ends the line of the question; the answer of a pipe does not.
+        if not sys.stdin.isatty():
+            print_message("")
+        print_message(otherwise)
+        raise click.exceptions.Exit(1)

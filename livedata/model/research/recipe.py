@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, Literal, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model.recipe import CollectedField, Kind
 
@@ -75,6 +77,14 @@ class ResearchRecipe(Struct, frozen=True):
         """The recipe of a Run that is known to be of research."""
         assert isinstance(recipe, cls)
         return recipe
+
+    def of_fields(self, indexes: Collection[int]) -> Self:
+        """The recipe of some of its fields alone: those of every row, and of some attributes."""
+        assert self.plan is not None  # without one there are no others
+        first = len(self.fields) - len(self.plan.attributes)
+        asked = enumerate(self.plan.attributes, first)
+        attributes = tuple(attribute for index, attribute in asked if index in indexes)
+        return replace(self, plan=replace(self.plan, attributes=attributes))
 
     @property
     def unwritten(self) -> ResearchField:

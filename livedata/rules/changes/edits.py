@@ -1,19 +1,30 @@
-"""Hand edits: read what a person types, override or reset cells of one row (rules 5.11 to 5.15)."""
+"""Hand edits: read what a person types, override or reset cells of one row (rules 5.11 to 5.15).
+
+And which of them another table takes over (rules 4.12).
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.model.dataset import Column
 from livedata.model.errors import Detail, Invalid
 from livedata.model.row import MAX_NUMBER, Scalar
-from livedata.rules.changes.compare import Cells, source_value
+from livedata.rules.changes.compare import Cells, CurrentRow, source_value
+
+EDITS_LEFT: Final = "finding.edits_left"
+"""What is odd in the Run at which a table takes over less than there was."""
+Placed = Mapping[str, tuple[int, Column]]
+"""The columns of a table by name, each with its position."""
 
 # Bounded, because int() of very many digits is slow, and refused by Python after 4,300 of them.
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}")
@@ -180,3 +191,112 @@ def _number(name: str, text: str) -> int | float:
     if not abs(number) <= MAX_NUMBER:  # NaN is not smaller than anything
         raise Invalid(f"{name} must be a number of at most 2^53 ({MAX_NUMBER}), not {text[:40]!r}.")
     return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+class RowTakeOver(Struct, frozen=True):
+    """A row that takes over the hand edits of one of another table: their values by field."""
+
+    edited: CurrentRow
+    row: CurrentRow
+    values: Mapping[str, Scalar]
+
+
+class TableTakeOver(Struct, frozen=True):
+    """What a table takes over of the hand edits of another one, and what it does not.
+
+    `unmatched` are the keys of edited rows for which it has no row, or more than one; `unfit` the
+    names of columns with a value that no cell of it can have.
+    """
+
+    rows: Sequence[RowTakeOver]
+    unmatched: Sequence[str]
+    unfit: Sequence[str]
+
+
+def shared_columns(of_old: Placed, of_new: Placed) -> list[str]:
+    """The names of the columns that both tables collect with one type."""
+    return [
+        name
+        for name, (_, column) in of_old.items()
+        if name in of_new and _says_the_same(column, of_new[name][1])
+    ]
+
+
+def _says_the_same(old: Column, new: Column) -> bool:
+    return old["type"] == new["type"] and old["ownership"] == new["ownership"] == "collected"
+
+
+def hand_edits(row: CurrentRow, columns: Placed) -> dict[str, Scalar]:
+    """The cells of a row that a person has filled or cleared, by the name of the column."""
+    return {
+        name: row.cells.value(position)
+        for name, (position, column) in columns.items()
+        if position in row.cells.overrides
+        or (column["ownership"] == "user" and row.cells.value(position) is not None)
+    }
+
+
+def take_over(
+    old: Iterable[CurrentRow], new: Iterable[CurrentRow], of_old: Placed, of_new: Placed
+) -> TableTakeOver:
+    """Which hand edits of the `old` rows belong to which of the `new` ones.
+
+    Two rows are the same if the source says the same of both, in all that both tables collect, and
+    of no other: their keys need not be equal.
+    """
+    shared = shared_columns(of_old, of_new)
+    old = sorted(old, key=lambda row: row.id)
+    originals = _by_source(old, [of_old[name][0] for name in shared])
+    others = _by_source(new, [of_new[name][0] for name in shared])
+    places = [of_old[name][0] for name in shared]
+    rows: list[RowTakeOver] = []
+    unmatched: list[str] = []
+    unfit: dict[str, None] = {}
+    for row in old:
+        edited = hand_edits(row, of_old)
+        if not edited:
+            continue
+        said = _source_of(row, places)
+        same = None if _only(originals[said]) is not row else _only(others.get(said, []))
+        # Of a row of which the source says nothing, nothing is the same.
+        if same is None or all(value is None for value in said):
+            unmatched.append(row.key)
+            continue
+        values = _fitting(edited, of_old, of_new)
+        unfit |= dict.fromkeys(edited.keys() - values.keys())
+        if values:
+            by_field = {of_new[name][1]["id"]: value for name, value in values.items()}
+            rows.append(RowTakeOver(row, same, by_field))
+    return TableTakeOver(rows, unmatched, [name for name in of_old if name in unfit])
+
+
+def _by_source(
+    rows: Iterable[CurrentRow], places: Sequence[int]
+) -> dict[tuple[Scalar, ...], list[CurrentRow]]:
+    by_source: defaultdict[tuple[Scalar, ...], list[CurrentRow]] = defaultdict(list)
+    for row in rows:
+        by_source[_source_of(row, places)].append(row)
+    return dict(by_source)
+
+
+def _source_of(row: CurrentRow, places: Sequence[int]) -> tuple[Scalar, ...]:
+    """What the source says at these places, also under hand edits."""
+    return tuple(row.cells.source(place)[0] for place in places)
+
+
+def _only(rows: Sequence[CurrentRow]) -> CurrentRow | None:
+    """The one of these rows that is there; the only one if none is there any more."""
+    there = [row for row in rows if row.presence == "present"] or rows
+    return there[0] if len(there) == 1 else None
+
+
+def _fitting(edited: Mapping[str, Scalar], of_old: Placed, of_new: Placed) -> dict[str, Scalar]:
+    """Those of the values, by the name of their column, that a cell of the other table can have."""
+    columns = {name: column for name, (_, column) in of_new.items()}
+    return {
+        name: value
+        for name, value in edited.items()
+        if not value_problems(columns, {name: value})
+        # What a person noted beside the source is not what the source is to say.
+        and (columns[name]["ownership"] == "user" or of_old[name][1]["ownership"] == "collected")
+    }

@@ -16,6 +16,8 @@ from livedata.model.recipe import Read
 from livedata.model.requests import CreateDataset
 from livedata.model.source import NewColumn, pinned_column
 
+MOST_COLUMNS: Final = 50
+"""So many columns has a table."""
 MOST_POSITIONS: Final = 63
 """So many columns has a dataset in all its life: what a revision changes is a mask of 64 bits."""
 _TAKE_OVER: Final = (
@@ -109,18 +111,24 @@ def judge(
         raise invalid(wrong)
     after = _columns_after(columns, declared, takes_key=not has_rows)
     revision = Revision(columns, after, list(_source_changes(pinned, source)))
-    check_room(positions, len(revision.added))
+    check_room(positions, len(revision.added), len(after))
     return revision
 
 
-def check_room(positions: int, added: int) -> None:
-    """Raise Invalid if a dataset that had so many columns has no room for those that are added."""
+def check_room(positions: int, added: int, width: int = 0, path: str = "columns") -> None:
+    """Raise Invalid if a dataset that had so many columns has no room for those that are added.
+
+    It would have `width` of them; `path` is where they are declared.
+    """
+    if added and width > MOST_COLUMNS:
+        why = f"would make {width} columns, those filled by hand too; at most {MOST_COLUMNS} fit"
+        raise invalid([Detail(path, why)])
     if added and positions + added > MOST_POSITIONS:
         why = (
             f"would be {positions + added} in the life of the dataset, with those that were "
             f"dropped, and there is room for {MOST_POSITIONS}: {_TAKE_OVER}"
         )
-        raise invalid([Detail("columns", why)])
+        raise invalid([Detail(path, why)])
 
 
 def _changed_columns(columns: Sequence[Column], declared: CreateDataset) -> Iterator[Detail]:
@@ -276,6 +284,8 @@ def _value(value: object) -> str:
         return " ".join(parts)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
 
 

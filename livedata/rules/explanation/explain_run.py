@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from livedata.messages.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.rules.changes.edits import EDITS_LEFT
 from livedata.rules.changes.guards import KEYS_CHANGED, KEYS_MOVED, MASS_LOSS, without_output
 from livedata.rules.changes.keys import another_key
 from livedata.rules.explanation.explain_fields import (
@@ -80,9 +81,10 @@ def _otherwise(context: RunContext) -> Iterator[Problem]:
     """What is said of a Run if no rule explains it."""
     if context.recorded.run["status"] != "succeeded":
         yield _unexplained(context)
-    elif told := odd_sentences(context.facts):
+    # Of hand edits that were left no selector is the cause.
+    elif odd := {finding["code"] for finding in context.facts.get("odd", ())} - {EDITS_LEFT}:
+        told = odd_sentences(context.facts)
         evidence = [fact("evidence.recorded", sentence=sentence) for sentence in told]
-        odd = {finding["code"] for finding in context.facts.get("odd", ())}
         no_record = not odd.isdisjoint(("finding.bare_rows", "finding.sparse_rows"))
         # The page of an accepted Run is not kept, so no selector can be tried on it here.
         mending = [Remedy("leave_out"), REVISE] if no_record else []

@@ -210,6 +210,9 @@ class _Judge(Struct):
         for dataset, name, position, head in contradictions.lost_cursors(self.reader):
             problem = f"is at {position}, and the feed has 1 to {head}"
             self._say(f"{self._name(dataset)}: the cursor {name!r}", [problem])
+        for dataset, old in contradictions.odd_heirs(self.reader):
+            problem = f"is to take over {format_uuid(old)}, and has rows, or that is not there"
+            self._say(self._name(dataset), [problem])
         for dataset, sequence, mask, listed in contradictions.field_index(self.reader):
             listed_as = (
                 "there is not"

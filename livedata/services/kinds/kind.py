@@ -73,6 +73,14 @@ class RunKind(Protocol):
     def lacks(self, harvest: Harvest, keys: set[str], /) -> bool:
         """Whether accepting a harvest would take away each of these rows."""
 
+    def facts(
+        self, recipe: Recipe | ResearchRecipe, harvest: Harvest, before: RunFacts, /
+    ) -> RunFacts:
+        """What drifts are found by, of a harvest without columns that were dropped meanwhile.
+
+        `before` are the facts with these columns.
+        """
+
     def drift(
         self,
         recipe: Recipe | ResearchRecipe,

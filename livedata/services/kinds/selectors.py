@@ -85,6 +85,13 @@ def lacks(harvest: Harvest, keys: set[str]) -> bool:
     return keys.isdisjoint(distinct(harvest))
 
 
+def facts(recipe: Recipe | ResearchRecipe, harvest: Harvest, _before: RunFacts) -> RunFacts:
+    """The facts of what is left: each counts by the place of its column."""
+    from livedata.rules.diagnosis.run_facts import summarize_harvest
+
+    return summarize_harvest(harvest, Recipe.of(recipe))
+
+
 def drift(
     recipe: Recipe | ResearchRecipe,
     facts: RunFacts,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct, field
 
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import Detail, Invalid, NameTaken
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.research.declaration import CreateResearch, PlanFile
 from livedata.model.research.recipe import SEARCHED, ResearchLimits
 from livedata.model.research.stored import (
     DeclaredPlan,
+    PlannedAttribute,
     SentAttribute,
     SentPlan,
     StoredLimits,
@@ -23,7 +24,9 @@ from livedata.model.research.stored import (
     stored_recipe,
     with_plan,
 )
+from livedata.rules.declaration.revision import Revision, SourceChange, check_room
 from livedata.services.accounts import check_datasets, meet_owner
+from livedata.services.datasets import Revised, check_readers, take_columns
 from livedata.services.kinds import choice as kinds
 from livedata.store import datasets as dataset_store
 from livedata.store import recipes
@@ -89,15 +92,16 @@ def revise(
     declared: PlanFile,
     *,
     after: int | None = None,
-) -> tuple[Dataset, int | None]:
-    """Pin the next recipe of a research dataset: query, texts, addresses and limits (rules 14.2).
+) -> Revised:
+    """Pin the next recipe of a research dataset: query, texts, addresses, limits (rules 14.2).
 
-    Returns the dataset and the pinned version; None if the recipe says so already. `after` is the
-    version that it has to follow. Raises NotFound, ChangedMeanwhile if another one is pinned, and
-    Invalid if labels, kind or scope fields are others, or if there is no plan yet.
+    Attributes that the plan adds or leaves out are columns that are added or dropped. `after` is
+    the version that it has to follow. Raises NotFound, ChangedMeanwhile if another one is pinned,
+    and Invalid if name, kind or scope fields are others, if there is no plan yet, or if a column
+    would be dropped that something else names.
     """
     with store.writing() as writer:
-        dataset_store.lock_dataset(writer, dataset, owner)
+        locked = dataset_store.lock_dataset(writer, dataset, owner)
         current = dataset_store.get(writer, owner, dataset)
         _, source = recipes.source(writer, dataset)
         stored = kinds.of_source(source).to_revise(source)
@@ -105,13 +109,47 @@ def revise(
             raise Invalid(f"{current['name']} is no research dataset: it has a source, not a plan.")
         if stored["plan"] is None:
             raise Invalid(f"{current['name']} has no plan yet: its first Run makes one.")
-        revised = _revised(stored, _pinned(stored["plan"], declared.plan.declared), declared)
-        if recipes.is_pinned(writer, dataset, revised):
-            return current, None
+        plan, columns = _planned(stored["plan"], declared.plan.declared, current["columns"])
+        wanted = _revised(stored, plan, declared)
+        revision = Revision(current["columns"], columns, [*_source_changes(stored, wanted)])
+        if recipes.is_pinned(writer, dataset, wanted):
+            return Revised(current, None, revision)
         recipes.check_newest(writer, dataset, after)
+        if revision.changes_columns:
+            had = len(locked.ref.fields.ids)
+            check_room(had, len(revision.added), len(columns), "attributes")
+            check_readers(writer, owner, dataset, revision)
+            take_columns(writer, locked, current, revision)
         now = max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
-        version = recipes.add_recipe(writer, dataset, revised, now)
-        return dataset_store.get(writer, owner, dataset), version
+        version = recipes.add_recipe(writer, dataset, wanted, now)
+        return Revised(dataset_store.get(writer, owner, dataset), version, revision)
+
+
+def _source_changes(had: StoredRecipe, wanted: StoredRecipe) -> Iterator[SourceChange]:
+    """What changes of a recipe but its columns, named as in the file of a plan."""
+    # What is added or dropped is told as a column: here is the order of the others.
+    stay = {*_labels(had)} & {*_labels(wanted)}
+    before, after = _texts(had, stay), _texts(wanted, stay)
+    for place in dict.fromkeys((*before, *after)):
+        if before.get(place) != after.get(place):
+            yield SourceChange(place, before.get(place), after.get(place))
+
+
+def _texts(stored: StoredRecipe, stay: Set[str]) -> dict[str, object]:
+    plan = stored["plan"]
+    assert plan is not None  # it is revised
+    return {
+        **{name: plan[name] for name in ("title", "rowMeaning", "query")},
+        "rowIdentity.description": plan["rowIdentity"]["description"],
+        "attributes": [label for label in _labels(stored) if label in stay],
+        "urls": stored["urls"],
+        **stored["limits"],
+    }
+
+
+def _labels(stored: StoredRecipe) -> list[str]:
+    plan = stored["plan"]
+    return [] if plan is None else [each["label"] for each in plan["attributes"]]
 
 
 def _revised(stored: StoredRecipe, plan: SentPlan, declared: PlanFile) -> StoredRecipe:
@@ -122,11 +160,48 @@ def _revised(stored: StoredRecipe, plan: SentPlan, declared: PlanFile) -> Stored
     return {**stored, "url": url, "urls": list(declared.urls), "plan": plan, "limits": limits}
 
 
-def _pinned(had: SentPlan, wanted: DeclaredPlan) -> SentPlan:
-    """The wanted plan with the columns that the dataset has. Raises Invalid."""
-    labels = [each["label"] for each in had["attributes"]]
-    if [each["label"] for each in wanted["attributes"]] != labels:
-        _reject("attributes", f"must keep the labels of the dataset, in order: {', '.join(labels)}")
+def _planned(
+    had: SentPlan, wanted: DeclaredPlan, columns: Sequence[Column]
+) -> tuple[SentPlan, list[Column]]:
+    """The wanted plan of a dataset with these `columns`, and its columns by it. Raises Invalid."""
+    _check_rows_stay(had, wanted)
+    known = {each["label"]: each for each in had["attributes"]}
+    asked = {each["label"]: each for each in wanted["attributes"]}
+    kept = [*_kept(columns, had["attributes"], asked)]
+    new = [each for label, each in asked.items() if label not in known]
+    added = attribute_columns({**wanted, "attributes": new}, [column["name"] for column in kept])
+    fields = {label: each["fieldId"] for label, each in known.items()}
+    fields |= {column["label"]: column["id"] for column in added}
+    attributes: list[SentAttribute] = [
+        {**each, "fieldId": fields[label]} for label, each in asked.items()
+    ]
+    return {**wanted, "attributes": attributes}, [*kept, *added]
+
+
+def _kept(
+    columns: Sequence[Column],
+    attributes: Sequence[SentAttribute],
+    asked: Mapping[str, PlannedAttribute],
+) -> Iterator[Column]:
+    """The columns that stay, with the descriptions of the attributes that are `asked`."""
+    had = {each["fieldId"]: each for each in attributes}
+    for column in columns:
+        attribute = had.get(column["id"])
+        if attribute is None:
+            yield column
+        elif (now := asked.get(attribute["label"])) is not None:
+            yield _described(column, attribute["description"], now["description"])
+
+
+def _described(column: Column, before: str, after: str) -> Column:
+    """A column with the description of the plan, unless a person has given it another one."""
+    if before == after or column.get("description", "") != before:
+        return column
+    return {**column, "description": after}
+
+
+def _check_rows_stay(had: SentPlan, wanted: DeclaredPlan) -> None:
+    """Raise Invalid if a plan would make other rows of what is found."""
     if wanted["nameLabel"] != had["nameLabel"]:
         _reject("nameLabel", f'must stay "{had["nameLabel"]}"')
     old, new = had["rowIdentity"], wanted["rowIdentity"]
@@ -135,11 +210,6 @@ def _pinned(had: SentPlan, wanted: DeclaredPlan) -> SentPlan:
     if new["scopeFields"] != old["scopeFields"]:
         scope = ", ".join(old["scopeFields"]) or "none"
         _reject("rowIdentity.scopeFields", f"must stay {scope}, or every row would be new")
-    attributes: list[SentAttribute] = [
-        {**each, "description": revised["description"]}
-        for each, revised in zip(had["attributes"], wanted["attributes"], strict=True)
-    ]
-    return {**wanted, "attributes": attributes}
 
 
 def _reject(path: str, problem: str) -> None:

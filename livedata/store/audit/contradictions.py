@@ -33,6 +33,15 @@ def lost_cursors(reader: Reader) -> Iterator[Row]:
     )
 
 
+def odd_heirs(reader: Reader) -> Iterator[Row]:
+    """(dataset, dataset that it takes over) of each that could not do so any more."""
+    # What it takes over stays until its first accepted Run, which ends that.
+    return reader.each(
+        "SELECT d.id, d.takes_over FROM datasets d LEFT JOIN datasets o ON o.id = d.takes_over "
+        "WHERE d.takes_over IS NOT NULL AND (d.head > 0 OR o.id IS NULL OR o.owner <> d.owner)"
+    )
+
+
 def odd_attempts(reader: Reader, most: int) -> Iterator[Row]:
     """(Run, number) of every attempt whose number or times cannot be."""
     return reader.each(

@@ -120,13 +120,6 @@ class Fields(Struct, frozen=True):
         """The fields with the columns of another moment."""
         return _fields(self.ids, columns, self.label, self.placed, self.dropped)
 
-    def grown(self, added: Sequence[Column]) -> Fields:
-        """The fields with columns that are added, if there are any."""
-        if not added:
-            return self
-        ids = [*self.ids, *(column["id"] for column in added)]
-        return fields_of(ids, [*self.columns.values(), *added], self.label, self.dropped)
-
     def of_recipe(self, version: int) -> list[Column]:
         """The column of each position, where only those that a recipe may name have their names."""
         # A name may be dropped and added again: then each recipe means the one of its time.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-VERSION = "0034"
+VERSION = "0035"
 """The newest migration."""
 
 

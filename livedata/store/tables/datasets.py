@@ -81,6 +81,7 @@ class DatasetRecord(SQLModel, table=True):
     label_column: str | None = text()  # the field that its owner has chosen to name rows by
     heard_at: int | None = moment()  # then or later a Run was accepted: noted when it is looked at
     dropped_columns: str | None = json(codec.DROPPED)  # their values keep their positions
+    takes_over: bytes | None = loose_id()  # whose hand edits its first accepted Run takes over
 
 
 class BotRecord(SQLModel, table=True):

@@ -10,6 +10,7 @@ from livedata.messages.findings import finding_sentence, oddity_sentence
 from livedata.model.diagnosis.diagnostics import CompletionArea, Finding
 from livedata.model.diagnosis.recorded_run import FailureFact, RecordedRun
 from livedata.model.problem import problem_of
+from livedata.rules.changes.edits import EDITS_LEFT
 from livedata.rules.diagnosis import areas
 from livedata.rules.diagnosis.areas import LONGEST_MESSAGE, finding, told
 
@@ -25,7 +26,7 @@ _ENDS: Final = {
     "cancelled": "finding.cancelled",
 }
 """Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
-_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})
+_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved", EDITS_LEFT})
 
 
 def completion(recorded: RecordedRun) -> CompletionArea:

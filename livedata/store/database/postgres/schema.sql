@@ -88,6 +88,7 @@ CREATE TABLE datasets (
 	label_column TEXT COLLATE "C",
 	heard_at BIGINT,
 	dropped_columns TEXT COLLATE "C",
+	takes_over BYTEA,
 	CONSTRAINT pk_datasets PRIMARY KEY (id),
 	CONSTRAINT uq_datasets_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)

@@ -88,6 +88,7 @@ CREATE TABLE datasets (
 	label_column TEXT,
 	heard_at BIGINT,
 	dropped_columns TEXT,
+	takes_over BLOB,
 	CONSTRAINT pk_datasets PRIMARY KEY (id),
 	CONSTRAINT uq_datasets_owner_name UNIQUE (owner, name),
 	CONSTRAINT fk_datasets_owner_owners FOREIGN KEY(owner) REFERENCES owners (name)
