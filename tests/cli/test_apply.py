@@ -492,7 +492,8 @@ def test_columns_are_added_and_dropped_by_the_file(sources: Sources, livedata: S
     sources.apply()
     sources.edit("[source]", SEEN)
     sources.edit("[source.identity]", READ)
-    assert sources.changes() == {"shop": ("revise", ["column seen (number) is added"])}
+    added = ["column seen (number) is added", "selector of seen: .seen"]
+    assert sources.changes() == {"shop": ("revise", added)}
     sources.apply()
     columns = livedata.json("dataset", "show", "shop")["columns"]
     assert "seen" in [column["name"] for column in columns]
@@ -514,7 +515,7 @@ def test_a_column_is_dropped_only_if_no_condition_names_it(sources: Sources, dec
     sources.write("shop", seen)
     assert "shop.toml:" in sources.refused()
     sources.write("shop")
-    assert "shop.toml:3: columns must keep what the " in sources.refused()
+    assert 'shop.toml:3: columns must keep "seen", which the ' in sources.refused()
     # The file changes both in one go.
     sources.write("shop", declares)
     action, said = sources.changes()["shop"]

@@ -254,16 +254,20 @@ _CALLED: Final[Mapping[str, str]] = {"url": "address", "itemSelector": "selector
 
 
 def _source_sentences(revision: Revision) -> Iterator[str]:
-    # A column that is added or dropped is told already.
-    told = {column["name"] for column in (*revision.added, *revision.dropped)}
+    added, dropped = (
+        {each["name"] for each in those} for those in (revision.added, revision.dropped)
+    )
     for change in revision.source:
         name, _, part = change.place.rpartition(".")
         if change.place == "fields":
             yield f"order of the fields: {', '.join(change.after)}"
-        elif part == "read" and name not in told:
-            was, now = (Read(**read).place for read in (change.before, change.after))
-            yield f"selector of {name}: {was} → {now}"
-        elif part == "required" and name not in told:
+        # That it is read no more is told already.
+        elif name in dropped:
+            continue
+        elif part == "read":
+            places = [Read(**read).place for read in (change.before, change.after) if read]
+            yield f"selector of {name}: {' → '.join(places)}"
+        elif part == "required" and (change.after or name not in added):
             yield f"{name} is {'required' if change.after else 'required no more'}"
         elif not name:
             called = _CALLED.get(part, part)

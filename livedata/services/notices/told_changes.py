@@ -293,7 +293,7 @@ def naming(
 ) -> Iterator[str]:
     """The notices that fit a dataset with these columns, and none any more without one of them.
 
-    One of all datasets may go on to fit another. Those with the names of `but` are left out.
+    One of all datasets may go on to fit another.
     """
     own, others = format_uuid(dataset), None
     left = [column for column in columns if column != dropped]
