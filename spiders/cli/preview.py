@@ -92,11 +92,7 @@ def preview(
         if folder is not None:
             folder.check()
         unsaved = None if kept is None else _saved(kept, trial)
-        changes = None
-        if tried.dataset is not None:
-            trial, changes = beside_rows(
-                db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields
-            )
+        trial, changes = _compared(ctx, db, tried, trial)
     _report(ctx, trial, changes, _next(ctx.owner, tried))
     if save is not None:
         _report_saved(ctx, source, save, unsaved)
@@ -108,6 +104,15 @@ def _job(
 ) -> CrawlJob:
     followers = () if tried.dataset is None else pages_before(db, tried.dataset)
     return CrawlJob(tried.recipe, fetching, followers, on_page=on_page)
+
+
+def _compared(
+    ctx: CommandContext, db: Database, tried: TriedSource, trial: Trial
+) -> tuple[Trial, Forecast | None]:
+    """The trial as a Run of the dataset, if there is one, and what that would change."""
+    if tried.dataset is None:
+        return trial, None
+    return beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields)
 
 
 def _next(owner: str, tried: TriedSource) -> Remedy:
