@@ -92,20 +92,11 @@ def preview(
         if folder is not None:
             folder.check()
         unsaved = None if kept is None else _saved(kept, trial)
-        trial, changes = _beside_rows(ctx, db, tried, trial)
+        trial, changes = _compared(ctx, db, tried, trial)
     _report(ctx, trial, changes, _next(ctx.owner, tried))
     if save is not None:
         _report_saved(ctx, source, save, unsaved)
     end_process(1 if unsaved else EXIT_CODES.get(trial.verdict.outcome, 0), engine)
-
-
-def _beside_rows(
-    ctx: CommandContext, db: Database, tried: TriedSource, trial: Trial
-) -> tuple[Trial, Forecast | None]:
-    """The same trial beside the rows of the dataset that is meant, if one is."""
-    if tried.dataset is None:
-        return trial, None
-    return beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields)
 
 
 def _job(
@@ -113,6 +104,15 @@ def _job(
 ) -> CrawlJob:
     followers = () if tried.dataset is None else pages_before(db, tried.dataset)
     return CrawlJob(tried.recipe, fetching, followers, on_page=on_page)
+
+
+def _compared(
+    ctx: CommandContext, db: Database, tried: TriedSource, trial: Trial
+) -> tuple[Trial, Forecast | None]:
+    """The trial as a Run of the dataset, if there is one, and what that would change."""
+    if tried.dataset is None:
+        return trial, None
+    return beside_rows(db, ctx.owner, tried.dataset, ctx.settings, trial, tried.fields)
 
 
 def _next(owner: str, tried: TriedSource) -> Remedy:
