@@ -127,7 +127,9 @@ def use(store: Store, owner: OwnerName, look: LookId, targets: TargetPolicy) -> 
             raise Conflict("A Run would accept nothing of this: mend the source, and try again.")
         declared = read(CreateDataset, dict(proposed_source(locked) or {}))
         consistency.check(declared, targets)
-        datasets.pin(writer, owner, locked.dataset, declared, locked.tried["version"])
+        version = locked.tried["version"]
+        revised = datasets.pin(writer, owner, locked.dataset, declared, version)
+        datasets.check_readers(writer, owner, locked.dataset, revised.revision)
         # Whoever clicks twice finds nothing more to use: the dataset is revised and run once.
         looks.forget(writer, look)
         return runs.enqueue_within(writer, owner, locked.dataset)
