@@ -189,7 +189,10 @@ def test_of_sources_that_follow_one_version_one_is_pinned(table: Table) -> None:
         after = queries.recipe_version(store, "local", table.id)
         revise = partial(datasets.revise, store, "local", table.id, targets=targets, after=after)
         ends = at_once([partial(revise, declared=each) for each in declared])
-        assert kinds(ends) == {"tuple": 1, ChangedMeanwhile.__name__: THREADS - 1}, ends
+        assert kinds(ends) == {
+            datasets.Revised.__name__: 1,
+            ChangedMeanwhile.__name__: THREADS - 1,
+        }, ends
         assert queries.recipe_version(store, "local", table.id) == after + 1
 
 

@@ -47,9 +47,17 @@ class Layout(Struct, frozen=True):
         if not hidden:
             return cells
         return Cells(
-            [None if at in hidden else value for at, value in enumerate(cells.values)],
-            {at: reason for at, reason in cells.reasons.items() if at not in hidden},
-            {at: kept for at, kept in cells.overrides.items() if at not in hidden},
+            [None if position in hidden else value for position, value in enumerate(cells.values)],
+            {
+                position: reason
+                for position, reason in cells.reasons.items()
+                if position not in hidden
+            },
+            {
+                position: kept
+                for position, kept in cells.overrides.items()
+                if position not in hidden
+            },
         )
 
     @property

@@ -168,7 +168,10 @@ def _field(
 
 def _new_text(comparison: Comparison, position: int) -> str | None:
     """An unreadable text of a field that was not among those of the last accepted Run."""
-    known = _texts(comparison.before, position)
+    field = comparison.recipe.fields[position].id
+    # Columns may have come and gone since: each Run names them by their places in its own recipe.
+    earlier = [fact["id"] for fact in comparison.before.get("fields", [])]
+    known = _texts(comparison.before, earlier.index(field)) if field in earlier else []
     # Examples are cut, and behind the cut any text may have stood.
     if len(comparison.before.get("offending", [])) == MOST_EXAMPLES:
         return None
