@@ -171,6 +171,7 @@ def _print_text(findings: Iterable[LintFinding]) -> None:
 
 
 def _one_line(text: str) -> str:
+    # A value of the file may have ends of lines, and a finding is one line.
     return " ".join(text.splitlines())
 
 
@@ -189,6 +190,7 @@ def _print_github(findings: Iterable[LintFinding]) -> None:
 
 def _data(text: str) -> str:
     """A text as a workflow command takes it, in which these three characters would end it."""
+    # The percent sign first, or what stands for the others would be escaped again.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

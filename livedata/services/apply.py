@@ -360,6 +360,7 @@ def _act(
             if notice.before is not None:
                 subscriptions.alter(writer, notice.before, wanted, terms.zone)
                 continue
+            # It is seen here alone: nothing that lists notices shows it.
             secret = subscriptions.put(writer, owner, wanted, terms.zone).secret
             if secret is not None:
                 made.append(Made(step.name, "notice", wanted.name, secret))
@@ -381,6 +382,7 @@ def _act_on_dataset(writer: Writer, owner: OwnerName, step: DatasetStep, terms: 
         key = datasets.add(writer, owner, source.declared)
     elif step.pins and source is not None:
         datasets.pin(writer, owner, key, source.declared, None)
+    # After the columns, which it does not name: a next fire is reckoned by status and schedule alone.
     if step.values:
         locked = dataset_store.lock_dataset(writer, key, owner)
         current = dataset_store.get(writer, owner, key)
@@ -391,6 +393,7 @@ def _act_on_dataset(writer: Writer, owner: OwnerName, step: DatasetStep, terms: 
 def _share(writer: Writer, scope: Scope, dataset: str, step: ShareStep) -> Iterator[Made]:
     given = step.wanted
     scope = replace(scope, columns=split_names(given.columns), clauses=[*(given.where or ())])
+    # Its address stays: who has it sees the new columns there.
     if step.before is not None:
         share_store.change(writer, step.before, scope)
     else:

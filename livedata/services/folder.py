@@ -76,6 +76,7 @@ class Problems:
         """Keep an error; below a `path` of the file that was written."""
         inner = _below(path, error) if path else error
         located = inner if written is None else written.locate(inner)
+        # An error without details, such as a name that is taken, is told as one.
         whole = LocatedDetail("", located.message, located.remedies)
         self._details += located.details or (whole,)
 
@@ -92,6 +93,7 @@ def judge(sources: Sequence[FolderSource], targets: TargetPolicy, problems: Prob
     shown = _Names("notice")
     for source in sources:
         declared, written = source.declared, source.written
+        # One by one: who mends a folder sees all that is wrong in it, and not the first of each.
         with problems.of(written):
             consistency.check(declared, targets)
         with problems.of(written):
@@ -143,6 +145,7 @@ def wish(given: FileNotice, channel: str = "", target: str = "") -> Subscription
     narrowed: ChangeFilter | None = ChangeFilter(
         given.when or (), given.kind or (), split_names(given.columns), given.ignore or ()
     )
+    # A filter that leaves out nothing is kept as none, as `notice add` does: else it would differ.
     narrowed = None if narrowed == ChangeFilter() else narrowed
     if not details:
         details += [_CLASHES[clash] for clash in clashes(kinds, silent_for, narrowed, given.digest)]
@@ -150,6 +153,7 @@ def wish(given: FileNotice, channel: str = "", target: str = "") -> Subscription
         details.append(Detail("digest", problem))
     if details:
         raise Invalid(details[0].message, tuple(details))
+    # As the option of `notice add` has it.
     after = 2 if given.after is None else given.after
     return Subscription(
         given.name, channel, target, kinds, None, after, silent_for, narrowed, given.digest

@@ -18,14 +18,15 @@ from livedata.model.errors import (
 )
 from livedata.model.look import LookWish, PageLook
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import looks, queries
+from livedata.services import looks, queries, shares
 from livedata.services.audit.check import check_store
 from livedata.services.looks import LookAttempt, LookInProgress
 from livedata.services.retention import forget_old
 from livedata.store.database.store import Store
 from livedata.store.looks import StoredLook
-from tests.made import declared, make_dataset, meet_owner
+from tests.made import COLUMNS, declared, make_dataset, meet_owner
 from tests.services.conftest import Clock
+from tests.services.table import Table
 
 WISH = LookWish("https://shop.example/list")
 OTHER = LookWish("https://shop.example/other")
@@ -284,3 +285,19 @@ def test_a_look_is_gone_after_a_day(store: Store, step: Clock) -> None:
 def rows_of(store: Store) -> Sequence[Any]:
     with store.reading() as reader:
         return reader.rows("SELECT id FROM looks")
+
+
+def test_a_source_that_was_tried_drops_no_column_that_an_address_came_to_need(
+    store: Store,
+) -> None:
+    table = Table(store)
+    kept = [each for each in COLUMNS if each["name"] != "price"]
+    looks.try_source(store, "local", table.id, declared(columns=kept), ANYWHERE)
+    attempt = begun(store)
+    version = queries.recipe_version(store, "local", table.id)
+    looks.finish(store, attempt, tried={"outcome": "accept", "version": version})
+    shares.add(store, "local", table.id, ["price"], [], None)
+    with pytest.raises(Invalid, match="price"):
+        looks.use(store, "local", attempt.look, ANYWHERE)
+    assert "price" in table.fields
+    assert queries.recipe_version(store, "local", table.id) == version

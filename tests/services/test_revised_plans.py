@@ -8,10 +8,10 @@ import pytest
 
 from livedata.messages.validation import read
 from livedata.model import ids
-from livedata.model.errors import Invalid
+from livedata.model.errors import ChangedMeanwhile, Invalid
 from livedata.model.requests import UpdateDataset
 from livedata.model.research.declaration import PlanFile
-from livedata.services import datasets, feed, queries, runs
+from livedata.services import datasets, feed, queries, runs, shares
 from livedata.services.audit.check import check_store
 from livedata.services.research import declaring
 from tests.services.research_table import ACME, BOLT, PAGE, PLAN, ResearchTable, found_on
@@ -232,3 +232,24 @@ def test_an_output_that_was_held_is_accepted_without_what_was_dropped(
         "Staff": None,
     }
     assert check_store(table.store).problems == []
+
+
+def test_an_attribute_that_an_address_shows_is_not_dropped(table: ResearchTable) -> None:
+    before = table.dataset
+    share, _ = shares.add(table.store, table.owner, table.id, ["city"], [], None)
+    with pytest.raises(Invalid, match="city"):
+        revise(table, FOUNDED)
+    assert table.dataset == before
+    shares.revoke(table.store, table.owner, share["id"])
+    assert revise(table, FOUNDED) == 2
+
+
+def test_of_two_plans_for_one_version_the_second_is_told_of_the_first(
+    table: ResearchTable,
+) -> None:
+    plan = read(PlanFile, {**PLAN, "urls": [PAGE], "attributes": [FOUNDED, CITY, STAFF]})
+    declaring.revise(table.store, table.owner, table.id, plan, after=1)
+    other = read(PlanFile, {**PLAN, "urls": [PAGE], "attributes": [FOUNDED]})
+    with pytest.raises(ChangedMeanwhile):
+        declaring.revise(table.store, table.owner, table.id, other, after=1)
+    assert names(table)[-1] == "staff"

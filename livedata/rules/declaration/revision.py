@@ -152,6 +152,7 @@ def _renamed(
     columns: Sequence[Column], pinned: Mapping[str, Any], declared: CreateDataset
 ) -> Iterator[Detail]:
     """The columns that read just what one reads that is left out: names stay."""
+    # Not by likeness: only what reads the same place with the same type is surely the same column.
     known, names = columns_by_name(columns), {column.name for column in declared.columns}
     reads = {
         (known[field["name"]]["type"], _as_text(field["read"])): field["name"]
