@@ -382,7 +382,7 @@ def _act_on_dataset(writer: Writer, owner: OwnerName, step: DatasetStep, terms: 
         key = datasets.add(writer, owner, source.declared)
     elif step.pins and source is not None:
         datasets.pin(writer, owner, key, source.declared, None)
-    # After the columns, which it does not name: a next fire is reckoned by status and schedule alone.
+    # Of the columns nothing is said here: they came with the source, above.
     if step.values:
         locked = dataset_store.lock_dataset(writer, key, owner)
         current = dataset_store.get(writer, owner, key)
