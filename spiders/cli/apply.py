@@ -26,7 +26,7 @@ from livedata.rules.declaration.notices import CHANNELS
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import apply as applying
 from livedata.services import queries, shares
-from livedata.services.apply import Made, Step, Terms
+from livedata.services.apply import FolderStep, Made, Terms
 from livedata.services.attempts import pages_before
 from livedata.services.folder import FolderSource, Problems, judge
 from livedata.services.forecast import revised
@@ -53,10 +53,10 @@ _DONE: Final = {
 _SAVED: Final = "A Run of the saved pages"
 
 
-class Told(Struct, frozen=True):
+class ToldStep(Struct, frozen=True):
     """A step as a person is told it; `rows` are those that a Run of its saved pages changes."""
 
-    step: Step
+    step: FolderStep
     changes: Sequence[str]
     rows: Sequence[str] = ()
 
@@ -71,11 +71,11 @@ class Report(Struct, frozen=True):
 
     owner: str
     folder: Path
-    told: Sequence[Told]
+    told: Sequence[ToldStep]
     plan: bool
 
     @property
-    def changed(self) -> list[Told]:
+    def changed(self) -> list[ToldStep]:
         """What does not stay as it is."""
         return [each for each in self.told if each.is_change]
 
@@ -234,7 +234,9 @@ def _applied(
             "there. base in [[share]] or LIVEDATA_PUBLIC_URL says where others reach it."
         )
     base = public or LOCAL_BASE
-    told = [Told(step, (*_changes(ctx, step), *_shown_once(step, made, base))) for step in steps]
+    told = [
+        ToldStep(step, (*_changes(ctx, step), *_shown_once(step, made, base))) for step in steps
+    ]
     return Report(ctx.owner, folder, told, plan=False)
 
 
@@ -255,7 +257,7 @@ def _read(folder: Path, targets: TargetPolicy, allowed: TargetPolicy) -> list[Fo
 
 def _with_targets(source: FolderSource, allowed: TargetPolicy, problems: Problems) -> FolderSource:
     """A source with the targets of its notices, which stand where it says."""
-    found: list[tuple[str, str]] = []
+    read: list[tuple[str, str]] = []
     for number, notice in enumerate(source.declared.notice or ()):
         given = [
             (channel, target)
@@ -263,13 +265,13 @@ def _with_targets(source: FolderSource, allowed: TargetPolicy, problems: Problem
             if (target := getattr(notice, channel)) is not None
         ]
         with problems.of(source.written, f"notice[{number}]"):
-            found.append(_target(given, Path(source.file).parent, allowed))
+            read.append(_target(given, Path(source.file).parent, allowed))
     for number, share in enumerate(source.declared.share or ()):
         if share.base is not None and not is_base(share.base.rstrip("/")):
             why = "must be an address such as https://data.example.org"
             detail = Detail(f"share[{number}].base", why)
             problems.add(Invalid(why, (detail,)), source.written)
-    return FolderSource(source.file, source.declared, source.written, found)
+    return FolderSource(source.file, source.declared, source.written, read)
 
 
 def _target(
@@ -290,7 +292,7 @@ def _target(
     return channel, target
 
 
-def _shown_once(step: Step, made: Sequence[Made], base: str) -> Iterator[str]:
+def _shown_once(step: FolderStep, made: Sequence[Made], base: str) -> Iterator[str]:
     """What opens the new shares of a step, and the secrets of its new notices."""
     for each in made:
         if each.dataset != step.name:
@@ -302,7 +304,7 @@ def _shown_once(step: Step, made: Sequence[Made], base: str) -> Iterator[str]:
             yield f"the address of share {each.name}, shown only now: {address}"
 
 
-def _changes(ctx: CommandContext, step: Step) -> tuple[str, ...]:
+def _changes(ctx: CommandContext, step: FolderStep) -> tuple[str, ...]:
     """What is said of a step, with what to do about a name that was changed."""
     if step.same_address is None:
         return step.changes
@@ -317,10 +319,10 @@ def _changes(ctx: CommandContext, step: Step) -> tuple[str, ...]:
 
 
 def _tried(
-    ctx: CommandContext, db: Database, steps: Sequence[Step]
-) -> tuple[list[Told], CrawlEngine | None]:
+    ctx: CommandContext, db: Database, steps: Sequence[FolderStep]
+) -> tuple[list[ToldStep], CrawlEngine | None]:
     """The steps, each with what a Run of its saved pages would change."""
-    told, problems, used = list[Told](), Problems(), None
+    told, problems, used = list[ToldStep](), Problems(), None
     with _crawling(steps) as engine:
         for step in steps:
             changes, rows = _changes(ctx, step), list[str]()
@@ -332,13 +334,13 @@ def _tried(
                     changes = (*changes, said)
                 except (Conflict, Invalid, NotFound) as error:
                     problems.add(Invalid(error.message), source.written, "test.pages")
-            told.append(Told(step, changes, rows))
+            told.append(ToldStep(step, changes, rows))
     problems.check()
     return told, used
 
 
 @contextmanager
-def _crawling(steps: Sequence[Step]) -> Iterator[CrawlEngine | None]:
+def _crawling(steps: Sequence[FolderStep]) -> Iterator[CrawlEngine | None]:
     """An engine, if any pages are to be read: to import one takes longer than most plans."""
     if any(map(_is_tried, steps)):
         with crawl_engine() as engine:
@@ -347,7 +349,7 @@ def _crawling(steps: Sequence[Step]) -> Iterator[CrawlEngine | None]:
         yield None
 
 
-def _is_tried(step: Step) -> bool:
+def _is_tried(step: FolderStep) -> bool:
     return (
         step.action in {"create", "revise"}
         and step.source is not None
@@ -356,7 +358,7 @@ def _is_tried(step: Step) -> bool:
 
 
 def _of_pages(
-    ctx: CommandContext, db: Database, step: Step, source: FolderSource, engine: CrawlEngine
+    ctx: CommandContext, db: Database, step: FolderStep, source: FolderSource, engine: CrawlEngine
 ) -> tuple[str, list[str]]:
     """What a Run of its saved pages would change, and the rows of it."""
     test = source.declared.test

@@ -112,7 +112,7 @@ def sources_below(folder: Path) -> list[Path]:
     if not folder.is_dir():
         what = "a file, not a folder" if folder.exists() else "no folder that is there"
         raise Invalid(f"{folder}: this is {what}; name one with sources, such as sources.")
-    whole, found, leading_out = folder.resolve(), list[Path](), list[Detail]()
+    whole, sources, leading_out = folder.resolve(), list[Path](), list[Detail]()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files = sorted(name for name in files if not name.startswith("."))
@@ -122,13 +122,13 @@ def sources_below(folder: Path) -> list[Path]:
                     said = f"{path}: this link leads out of {folder}; put the file itself there"
                     leading_out.append(LocatedDetail("", said))
             elif path.suffix == ".toml" and path.is_file() and not path.is_symlink():
-                found.append(path)
+                sources.append(path)
     if leading_out:
         raise Invalid(summary(leading_out[0].message, len(leading_out)), tuple(leading_out))
-    if not found:
+    if not sources:
         init = Subject().command("init", options=["-o", str(folder / "table.toml")])
         raise Invalid(f"{folder}: no file below this folder is named *.toml. Write one: {init}")
-    return sorted(found)
+    return sorted(sources)
 
 
 def tell_unapplied(owner: str, declared: SourceFile, path: Path) -> None:
