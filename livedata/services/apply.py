@@ -65,7 +65,7 @@ class ShareStep(Struct, frozen=True):
     before: ShareId | None = None
 
 
-class DatasetStep(Struct, frozen=True):
+class FolderStep(Struct, frozen=True):
     """What becomes of a dataset; `changes` say it in sentences.
 
     `same_address` is the dataset without a file that reads the address of one to be created.
@@ -105,7 +105,7 @@ class Made(Struct, frozen=True):
 
 def plan(
     db: Database, owner: OwnerName, sources: Sequence[FolderSource], terms: Terms
-) -> list[DatasetStep]:
+) -> list[FolderStep]:
     """What `apply` would do, by name; what has no file comes last.
 
     Raises Invalid with all that is wrong beside what the store has, each with its place.
@@ -116,7 +116,7 @@ def plan(
 
 def apply(
     store: Store, owner: OwnerName, sources: Sequence[FolderSource], terms: Terms
-) -> tuple[list[DatasetStep], list[Made]]:
+) -> tuple[list[FolderStep], list[Made]]:
     """Do all of it or nothing; what was done, and what is shown once.
 
     Raises Invalid as `plan` does, and ChangedMeanwhile if the store changed since it was planned.
@@ -165,7 +165,7 @@ class _Planner:
             with self._problems.of(source.written):
                 self._columns[source.name] = self._after(source)
 
-    def steps(self) -> list[DatasetStep]:
+    def steps(self) -> list[FolderStep]:
         """The steps by name, and behind them what has no file; raises Invalid."""
         steps = [self._step(source) for source in sorted(self._sources, key=lambda s: s.name)]
         self._problems.check()
@@ -192,8 +192,8 @@ class _Planner:
         self._revisions[source.name] = revision
         return [*revision.after]
 
-    def _step(self, source: FolderSource) -> DatasetStep:
-        step = DatasetStep(source.name, "leave", source=source)
+    def _step(self, source: FolderSource) -> FolderStep:
+        step = FolderStep(source.name, "leave", source=source)
         with self._problems.of(source.written):
             current = self._datasets.get(source.name)
             step = _created(source) if current is None else self._revised(source, current)
@@ -207,11 +207,11 @@ class _Planner:
             shares=tuple(each for each, _ in shown),
         )
 
-    def _revised(self, source: FolderSource, current: Dataset) -> DatasetStep:
+    def _revised(self, source: FolderSource, current: Dataset) -> FolderStep:
         key = DatasetId(raw_id(current["id"]))
         revision = self._revisions.get(source.name)
         if revision is None:  # it is told already what is wrong
-            return DatasetStep(source.name, "leave", source=source, dataset=key)
+            return FolderStep(source.name, "leave", source=source, dataset=key)
         datasets.check_readers(
             *(self._reader, self._owner, key, revision),
             but_shares={share.label for share in source.declared.share or ()},
@@ -220,7 +220,7 @@ class _Planner:
         values = self._values(source, current)
         known: Mapping[str, object] = {**current}
         said = [f"{name}: {known[name] or 'none'} → {new}" for name, new in values.items()]
-        return DatasetStep(
+        return FolderStep(
             source.name,
             "revise" if revision.source else "update" if revision.sentences or said else "leave",
             (*revision.sentences, *said),
@@ -311,10 +311,10 @@ class _Planner:
                     before = ShareId(raw_id(same[0]["id"]))
                     yield ShareStep(given, before), f"share {given.label}: {old} → {wanted}"
 
-    def _without_file(self) -> dict[str, tuple[str, DatasetStep]]:
+    def _without_file(self) -> dict[str, tuple[str, FolderStep]]:
         """The address and the step of each dataset of selectors that has no file."""
         declared = {source.name for source in self._sources}
-        unmentioned: dict[str, tuple[str, DatasetStep]] = {}
+        undeclared: dict[str, tuple[str, FolderStep]] = {}
         for name, dataset in self._datasets.items():
             if name in declared:
                 continue
@@ -323,15 +323,15 @@ class _Planner:
             # A file declares no research, so that a folder says nothing of it.
             if address is None:
                 continue
-            step = DatasetStep(name, "leave", dataset=key)
+            step = FolderStep(name, "leave", dataset=key)
             if self._prune and dataset["status"] != "paused":
                 said = (f"status: {dataset['status']} → paused",)
                 step = replace(step, action="pause", changes=said, values={"status": "paused"})
-            unmentioned[name] = (address, step)
-        return unmentioned
+            undeclared[name] = (address, step)
+        return undeclared
 
 
-def _created(source: FolderSource) -> DatasetStep:
+def _created(source: FolderSource) -> FolderStep:
     declared, values = source.declared, source.schedule
     columns = ", ".join(
         f"{each.name} ({each.type}{', key' if each.key else ''}"
@@ -342,12 +342,10 @@ def _created(source: FolderSource) -> DatasetStep:
     if declared.question is not None:
         said = [f"question: {declared.question}", *said]
     changes = (f"address: {declared.source.url}", f"columns: {columns}", *said)
-    return DatasetStep(source.name, "create", changes, source, values=values)
+    return FolderStep(source.name, "create", changes, source, values=values)
 
 
-def _act(
-    writer: Writer, owner: OwnerName, steps: Sequence[DatasetStep], terms: Terms
-) -> list[Made]:
+def _act(writer: Writer, owner: OwnerName, steps: Sequence[FolderStep], terms: Terms) -> list[Made]:
     """Do what was planned. Datasets first: a notice may tell of any of them."""
     made: list[Made] = []
     keys = {step.name: _act_on_dataset(writer, owner, step, terms) for step in steps}
@@ -375,14 +373,13 @@ def _dataset(
     return known
 
 
-def _act_on_dataset(writer: Writer, owner: OwnerName, step: DatasetStep, terms: Terms) -> DatasetId:
+def _act_on_dataset(writer: Writer, owner: OwnerName, step: FolderStep, terms: Terms) -> DatasetId:
     source, key = step.source, step.dataset
     if key is None:
         assert source is not None  # only a file creates one
         key = datasets.add(writer, owner, source.declared)
     elif step.pins and source is not None:
         datasets.pin(writer, owner, key, source.declared, None)
-    # Of the columns nothing is said here: they came with the source, above.
     if step.values:
         locked = dataset_store.lock_dataset(writer, key, owner)
         current = dataset_store.get(writer, owner, key)

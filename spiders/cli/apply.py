@@ -26,7 +26,7 @@ from livedata.rules.declaration.notices import CHANNELS
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import apply as applying
 from livedata.services import queries, shares
-from livedata.services.apply import DatasetStep, Made, Terms
+from livedata.services.apply import FolderStep, Made, Terms
 from livedata.services.attempts import pages_before
 from livedata.services.folder import FolderSource, Problems, judge
 from livedata.services.forecast import revised
@@ -56,7 +56,7 @@ _SAVED: Final = "A Run of the saved pages"
 class ToldStep(Struct, frozen=True):
     """A step as a person is told it; `rows` are those that a Run of its saved pages changes."""
 
-    step: DatasetStep
+    step: FolderStep
     changes: Sequence[str]
     rows: Sequence[str] = ()
 
@@ -257,7 +257,7 @@ def _read(folder: Path, targets: TargetPolicy, allowed: TargetPolicy) -> list[Fo
 
 def _with_targets(source: FolderSource, allowed: TargetPolicy, problems: Problems) -> FolderSource:
     """A source with the targets of its notices, which stand where it says."""
-    targets: list[tuple[str, str]] = []
+    read: list[tuple[str, str]] = []
     for number, notice in enumerate(source.declared.notice or ()):
         given = [
             (channel, target)
@@ -265,13 +265,13 @@ def _with_targets(source: FolderSource, allowed: TargetPolicy, problems: Problem
             if (target := getattr(notice, channel)) is not None
         ]
         with problems.of(source.written, f"notice[{number}]"):
-            targets.append(_target(given, Path(source.file).parent, allowed))
+            read.append(_target(given, Path(source.file).parent, allowed))
     for number, share in enumerate(source.declared.share or ()):
         if share.base is not None and not is_base(share.base.rstrip("/")):
             why = "must be an address such as https://data.example.org"
             detail = Detail(f"share[{number}].base", why)
             problems.add(Invalid(why, (detail,)), source.written)
-    return FolderSource(source.file, source.declared, source.written, targets)
+    return FolderSource(source.file, source.declared, source.written, read)
 
 
 def _target(
@@ -292,7 +292,7 @@ def _target(
     return channel, target
 
 
-def _shown_once(step: DatasetStep, made: Sequence[Made], base: str) -> Iterator[str]:
+def _shown_once(step: FolderStep, made: Sequence[Made], base: str) -> Iterator[str]:
     """What opens the new shares of a step, and the secrets of its new notices."""
     for each in made:
         if each.dataset != step.name:
@@ -304,7 +304,7 @@ def _shown_once(step: DatasetStep, made: Sequence[Made], base: str) -> Iterator[
             yield f"the address of share {each.name}, shown only now: {address}"
 
 
-def _changes(ctx: CommandContext, step: DatasetStep) -> tuple[str, ...]:
+def _changes(ctx: CommandContext, step: FolderStep) -> tuple[str, ...]:
     """What is said of a step, with what to do about a name that was changed."""
     if step.same_address is None:
         return step.changes
@@ -319,7 +319,7 @@ def _changes(ctx: CommandContext, step: DatasetStep) -> tuple[str, ...]:
 
 
 def _tried(
-    ctx: CommandContext, db: Database, steps: Sequence[DatasetStep]
+    ctx: CommandContext, db: Database, steps: Sequence[FolderStep]
 ) -> tuple[list[ToldStep], CrawlEngine | None]:
     """The steps, each with what a Run of its saved pages would change."""
     told, problems, used = list[ToldStep](), Problems(), None
@@ -340,7 +340,7 @@ def _tried(
 
 
 @contextmanager
-def _crawling(steps: Sequence[DatasetStep]) -> Iterator[CrawlEngine | None]:
+def _crawling(steps: Sequence[FolderStep]) -> Iterator[CrawlEngine | None]:
     """An engine, if any pages are to be read: to import one takes longer than most plans."""
     if any(map(_is_tried, steps)):
         with crawl_engine() as engine:
@@ -349,7 +349,7 @@ def _crawling(steps: Sequence[DatasetStep]) -> Iterator[CrawlEngine | None]:
         yield None
 
 
-def _is_tried(step: DatasetStep) -> bool:
+def _is_tried(step: FolderStep) -> bool:
     return (
         step.action in {"create", "revise"}
         and step.source is not None
@@ -358,7 +358,7 @@ def _is_tried(step: DatasetStep) -> bool:
 
 
 def _of_pages(
-    ctx: CommandContext, db: Database, step: DatasetStep, source: FolderSource, engine: CrawlEngine
+    ctx: CommandContext, db: Database, step: FolderStep, source: FolderSource, engine: CrawlEngine
 ) -> tuple[str, list[str]]:
     """What a Run of its saved pages would change, and the rows of it."""
     test = source.declared.test

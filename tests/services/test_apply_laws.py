@@ -19,7 +19,7 @@ from livedata.rules.declaration.declaration_text import DeclarationText
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import apply as applying
 from livedata.services import queries, shares
-from livedata.services.apply import DatasetStep, Terms
+from livedata.services.apply import FolderStep, Terms
 from livedata.services.audit.check import check_store
 from livedata.services.folder import FolderSource, Problems, judge
 from livedata.services.notices import subscriptions
@@ -105,7 +105,7 @@ def seen(store: Store, owner: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def changed(steps: Sequence[DatasetStep]) -> list[str]:
+def changed(steps: Sequence[FolderStep]) -> list[str]:
     return [step.name for step in steps if step.action != "leave"]
 
 
@@ -177,7 +177,7 @@ def test_what_changes_between_plan_and_act_is_not_overwritten(
     folder = [source_of("shop", question="two")]
     plan = applying.plan
 
-    def planned_before(*args: Any) -> list[DatasetStep]:
+    def planned_before(*args: Any) -> list[FolderStep]:
         steps = plan(*args)
         with store.writing() as writer:
             writer.execute("UPDATE datasets SET question = 'by hand'")
