@@ -224,6 +224,7 @@ def _print_sarif(findings: Sequence[LintFinding]) -> None:
 def _result(finding: LintFinding, rule: int) -> dict[str, Any]:
     place = {
         "artifactLocation": {"uri": _uri(Path(finding.file))},
+        # Without a column: a line is what a person mends.
         "region": {"startLine": finding.line},
     }
     return {
