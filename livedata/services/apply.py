@@ -127,8 +127,8 @@ def apply(
     try:
         with store.writing() as writer:
             meet_owner(writer, owner, terms.first_credits)
-            # Datasets in one order, then the owner, as all acts lock: two at once never wait for each
-            # other. What was planned is planned again, now that nobody else writes.
+            # Datasets in one order, then the owner, as all acts lock: two at once never wait for
+            # each other. What was planned is planned again, now that nobody else writes.
             known = (step.dataset for step in planned if step.action != "leave" and step.dataset)
             for dataset in sorted(known):
                 dataset_store.lock_dataset(writer, dataset, owner)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 import livedata
+from livedata.formats.source_toml import SCHEMA_LINE
 from livedata.model.ids import Micros
 from livedata.services import queries
 from livedata.services.audit.check import check_store
@@ -47,7 +48,9 @@ def store(restored: str) -> Iterator[Store]:
 
 
 def as_then(now: Any, then: Any) -> Any:
-    """What is answered now, without the keys that no answer had then."""
+    """What is answered now, without the keys that no answer had then, and a source's first line."""
+    if isinstance(now, list) and now[:1] == SCHEMA_LINE.splitlines():
+        now = now[1:]
     match now, then:
         case dict(), dict():
             return {key: as_then(value, then[key]) for key, value in now.items() if key in then}
