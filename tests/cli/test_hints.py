@@ -37,6 +37,7 @@ SAMPLES = {
     "keys": "title",
     "identity": 'field = "title"',
     "selector": 'div[class="box"]',
+    "id": "01a228f9-789a-74e7-b692-3882cfad436f",
 }
 
 

@@ -158,10 +158,10 @@ def test_a_plan_is_revised_in_its_texts_and_never_in_what_its_rows_are(
     revised["attributes"][0]["description"] = "The year of founding"
     said = livedata("dataset", "revise", "lamps", str(_written(file, revised)))
     assert said.stdout.splitlines() == [
-        'description of founded changes from "The year" to "The year of founding"',
-        f'query changes from "{PLAN["query"]}" to "lamps"',
-        f"urls changes from {URL} to none",
-        "maxPages changes from 25 to 9",
+        "description of founded: The year → The year of founding",
+        f"query: {PLAN['query']} → lamps",
+        f"urls: {URL} → none",
+        "maxPages: 25 → 9",
     ]
     assert "Pinned recipe version 2" in said.stderr
     assert "Nothing to revise" in livedata("dataset", "revise", "lamps", str(file)).stderr

@@ -157,7 +157,7 @@ def _window(
 ) -> RevisionFilter:
     if wanted.field is not None and wanted.field not in fields.ids:
         wrong = Detail("field", "is no column of this dataset")
-        raise BadRequest(f"{wrong.path} {wrong.message}.", (wrong,))
+        raise BadRequest(f"{wrong.path} {wrong.message}: begin at the changes again.", (wrong,))
     after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
     through = head if wanted.before is None else wanted.before - 1
     if wanted.until is not None:
