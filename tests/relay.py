@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import Counter, deque
+from selectors import SelectSelector
 from threading import Thread
 from typing import Self
 from urllib.parse import urlsplit
@@ -26,8 +27,9 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         host = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.url = server._replace(netloc=f"{server.username}@{host}").geturl()
-        # One loop for all connections: a benchmark's workers need the processor themselves.
-        self._loop = asyncio.new_event_loop()
+        # One loop for all connections: a benchmark's workers need the processor themselves. By
+        # select, since epoll waits for whole milliseconds.
+        self._loop = asyncio.SelectorEventLoop(SelectSelector())
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
         self._ends: set[_End] = set()
         self._reaching: set[asyncio.Task[None]] = set()
