@@ -213,7 +213,13 @@ def _created(key: str, seen: SeenRecord, positions: Sequence[int], width: int) -
 def _is_unchanged(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
     """Whether the record equals a row without hand edits."""
     # Most rows of most Runs end here: comparing whole lists is much faster than cell by cell.
-    if cells.overrides or [cells.value(position) for position in positions] != record.values:
+    if cells.overrides:
+        return False
+    try:
+        shown = [cells.values[position] for position in positions]
+    except IndexError:  # the row is older than a column that is read
+        return False
+    if shown != record.values:
         return False
     return [cells.reasons.get(position) for position in positions] == record.reasons
 
