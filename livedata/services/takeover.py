@@ -32,6 +32,7 @@ from livedata.model.source import NewColumn, pinned_column
 from livedata.rules.changes import edits
 from livedata.rules.conditions.parsing import parse_where
 from livedata.rules.declaration import consistency
+from livedata.rules.declaration.revision import MOST_COLUMNS
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
 from livedata.services.kinds import choice as kinds
@@ -46,7 +47,6 @@ from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
 from livedata.store.notices import Notice
 
-_MOST_COLUMNS: Final = 50
 _LONGEST_NAME: Final = 120
 
 
@@ -214,10 +214,10 @@ def _named_as_before(current: Dataset, declared: CreateDataset) -> CreateDataset
         if column["ownership"] == "user" and column["name"] not in named
     ]
     columns = (*declared.columns, *own)
-    if len(columns) > _MOST_COLUMNS:
+    if len(columns) > MOST_COLUMNS:
         problem = (
             f"are {len(columns)} with those that were added by hand "
-            f"({', '.join(column.name for column in own)}), and {_MOST_COLUMNS} is the most"
+            f"({', '.join(column.name for column in own)}), and {MOST_COLUMNS} is the most"
         )
         raise Invalid(f"columns {problem}.", (Detail("columns", problem),))
     question = declared.question or current["question"]

@@ -1,6 +1,6 @@
 """Hand edits: read what a person types, override or reset cells of one row (rules 5.11 to 5.15).
 
-And which of them another table takes over (rules 4.12).
+And which of them another table takes over (rules 4.14).
 """
 
 from __future__ import annotations
@@ -245,10 +245,10 @@ def take_over(
     of no other: their keys need not be equal.
     """
     shared = shared_columns(of_old, of_new)
-    old = sorted(old, key=lambda row: row.id)
-    originals = _by_source(old, [of_old[name][0] for name in shared])
-    others = _by_source(new, [of_new[name][0] for name in shared])
     places = [of_old[name][0] for name in shared]
+    old = sorted(old, key=lambda row: row.id)
+    originals = _by_source(old, places)
+    others = _by_source(new, [of_new[name][0] for name in shared])
     rows: list[RowTakeOver] = []
     unmatched: list[str] = []
     unfit: dict[str, None] = {}
