@@ -21,6 +21,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -223,8 +224,10 @@ class Filling:
 
         A draft with a schedule is in each tenth.
         """
-        day = ids.to_datetime(Micros(self._now + 180 * 24 * HOUR))
-        first = ids.microseconds(next_fire(f"0 3 {day.day} {day.month} *", day, "UTC"))
+        now = ids.to_datetime(self._now)
+        day = now + timedelta(days=180)
+        # From now, as a scheduler reckons: one that finds another moment there writes it anew.
+        first = ids.microseconds(next_fire(f"0 3 {day.day} {day.month} *", now, "UTC"))
         return {
             "schedule": f"(n % 60) || ' 3 {day.day} {day.month} *'",
             "status": "CASE WHEN n % 10 = 9 THEN 'draft' ELSE 'active' END",

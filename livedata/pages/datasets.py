@@ -115,7 +115,7 @@ def search_all() -> Response:
     if len(text) > LONGEST_SEARCH:
         raise malformed("q", f"is longer than {LONGEST_SEARCH} characters", "the search")
     passed = passed_over(request.args)
-    told = search(g.db, g.caller.owner, text, passed) if text else DatasetSearch((), passed, 0)
+    told = search(g.db, g.caller.owner, text, passed) if text else DatasetSearch((), passed, has_more=False)
     return page(
         "search.html",
         data=lambda: {"data": told.hits, "lookedThrough": told.passed - passed},
@@ -124,7 +124,7 @@ def search_all() -> Response:
         passed=passed,
         less=_less(text),
         examples=() if text else examples(g.db, g.caller.owner),
-        more=address(after=str(told.passed)) if told.following else None,
+        more=address(after=str(told.passed)) if told.has_more else None,
         back=back_by(MOST_SEARCHED),
     )
 

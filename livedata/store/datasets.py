@@ -253,9 +253,11 @@ def updated_since(
     return [dataset for (dataset,) in rows]
 
 
-def count(reader: Reader, owner: OwnerName) -> int:
-    """How many an owner has."""
-    number: int = reader.value("SELECT count(*) FROM datasets WHERE owner = :owner", owner=owner)
+def count(reader: Reader, owner: OwnerName, most: int) -> int:
+    """How many an owner has, up to so many."""
+    some = "SELECT 1 FROM datasets WHERE owner = :owner LIMIT :most"
+    counted = f"SELECT count(*) FROM ({some}) AS counted"
+    number: int = reader.value(counted, owner=owner, most=most)
     return number
 
 
