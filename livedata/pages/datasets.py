@@ -115,7 +115,8 @@ def search_all() -> Response:
     if len(text) > LONGEST_SEARCH:
         raise malformed("q", f"is longer than {LONGEST_SEARCH} characters", "the search")
     passed = passed_over(request.args)
-    told = search(g.db, g.caller.owner, text, passed) if text else DatasetSearch((), passed, has_more=False)
+    nothing = DatasetSearch((), passed, has_more=False)
+    told = search(g.db, g.caller.owner, text, passed) if text else nothing
     return page(
         "search.html",
         data=lambda: {"data": told.hits, "lookedThrough": told.passed - passed},

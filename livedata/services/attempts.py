@@ -263,6 +263,12 @@ def give_back(store: Store, attempt: Attempt) -> None:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
+def is_over(store: Store, attempt: Attempt) -> bool:
+    """Whether the Run of an attempt has ended."""
+    with store.reading() as reader:
+        return queue.open_by_id(reader, attempt.run) is None
+
+
 def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None) -> None:
     """End a Run whose dataset cannot be read; `fence` is that of its attempt, if it was started.
 

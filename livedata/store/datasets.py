@@ -38,6 +38,9 @@ _UPDATED = """
 SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
 ORDER BY rows_updated_at DESC, name
 """
+_COUNTED = """
+SELECT count(*) FROM (SELECT 1 FROM datasets WHERE owner = :owner LIMIT :most) AS counted
+"""
 _REF = "SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
@@ -255,9 +258,7 @@ def updated_since(
 
 def count(reader: Reader, owner: OwnerName, most: int) -> int:
     """How many an owner has, up to so many."""
-    some = "SELECT 1 FROM datasets WHERE owner = :owner LIMIT :most"
-    counted = f"SELECT count(*) FROM ({some}) AS counted"
-    number: int = reader.value(counted, owner=owner, most=most)
+    number: int = reader.value(_COUNTED, owner=owner, most=most)
     return number
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -36,10 +37,13 @@ NOTED = 5.0
 HEARD = 2.0
 """So many seconds after a person has cancelled a Run elsewhere it ends here, at the latest."""
 WAIT = 0.5
+AWAY = 1.0
+"""After about so many seconds a store that was away is asked again to end a Run."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Outcome = TypeVar("Outcome", Harvest, "ResearchOutcome")
+Finish: TypeAlias = Callable[[Store, Attempt, Outcome, AcceptancePolicy], str]
 
 
 class Executor(Struct):
@@ -291,7 +295,7 @@ class Executor(Struct):
         self,
         running: Running,
         attempt: Attempt,
-        finish: Callable[[Store, Attempt, Outcome, AcceptancePolicy], str],
+        finish: Finish[Outcome],
         outcome: Outcome,
         *,
         cancelled: bool,
@@ -304,10 +308,35 @@ class Executor(Struct):
             await self.ask(attempts.give_back, self.store, attempt)
             return
         try:
-            await self.ask(finish, self.store, attempt, outcome, self.policy)
+            await self._finish(running, attempt, finish, outcome)
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, attempt.run, error, attempt.fence)
             raise
+
+    async def _finish(
+        self, running: Running, attempt: Attempt, finish: Finish[Outcome], outcome: Outcome
+    ) -> str | None:
+        """End a Run with what it found, as soon as the store answers; its status. Raises LostLease.
+
+        None if it has ended, and nobody heard with which.
+        """
+        # A server that fails over is back in seconds, and would else cost all that was read. A file
+        # that cannot be written now cannot be in a moment either: that is said at once.
+        was_away = False
+        while True:
+            try:
+                return await self.ask(finish, self.store, attempt, outcome, self.policy)
+            except LostLease:
+                # The last word of a server that went away may be lost, and all be written.
+                if was_away and await self.ask(attempts.is_over, self.store, attempt):
+                    return None
+                raise
+            except StoreUnavailable as error:
+                if isinstance(error, NewerStore) or self._stopping or not self.store.remote:
+                    raise
+            was_away = True
+            await asyncio.sleep(random.uniform(0.5, 1.5) * AWAY)  # noqa: S311  (no secret)
+            running.cancel.raise_if_lapsed()
 
     async def _hear(self) -> None:
         """End the Runs that somebody has cancelled, in whatever process or on whatever machine."""

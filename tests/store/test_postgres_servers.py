@@ -23,21 +23,24 @@ from livedata import config
 from livedata.api import close_app, create_app
 from livedata.messages.validation import read
 from livedata.model import ids
-from livedata.model.errors import Invalid, StoreUnavailable
+from livedata.model.errors import Invalid, LostLease, StoreUnavailable
 from livedata.model.ids import DatasetId
 from livedata.model.requests import CreateDataset
 from livedata.pages import add_pages
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, datasets, feed, queries, shares
+from livedata.services import accounts, attempts, datasets, feed, queries, shares
 from livedata.services.audit.check import check_store
 from livedata.services.notices import feeds
+from livedata.store import queue
 from livedata.store.database.migrate import config as migrations
 from livedata.store.database.postgres import server as backend
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.store import Store
 from livedata.worker.log import passwords
+from spiders.crawl.engine import CrawlEngine
 from spiders.worker import main as worker
+from spiders.worker import running
 from spiders.worker.main import RunQueue
 from tests.api.serving import Serving
 from tests.browsing.visitor import Visitor
@@ -49,7 +52,7 @@ from tests.patience import LONG, until
 from tests.relay import Relay
 from tests.runs.test_called_workers import HOUR, called, enqueue, statuses
 from tests.runs.test_pagination_none import SINGLE, listing
-from tests.site import Site
+from tests.site import Answer, Request, Site
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 PASSWORD = "s3cr3t"
@@ -234,6 +237,89 @@ def test_of_many_who_come_at_once_to_a_server_that_was_started_again_none_fails(
         last = stack.enter_context(closing(Store(url)))
         with pytest.raises(StoreUnavailable, match=r"too many clients.*Raise max_connections"):
             last.ensure()
+
+
+# Runs that end while their server is away
+
+
+@pytest.fixture
+def lone(engine: CrawlEngine) -> Iterator[tuple[Server, Crawling]]:
+    """A server that may be stopped, and Runs of its store."""
+    with running_server() as server, closing(Store(server.url("postgres"))) as store:
+        meet_owner(store, "local", 10)
+        yield server, Crawling(engine, store)
+
+
+def test_a_run_that_has_read_all_is_accepted_once_its_server_is_back(
+    lone: tuple[Server, Crawling], site: Site
+) -> None:
+    server, crawling = lone
+    over = threading.Event()
+
+    def back() -> None:
+        time.sleep(2.0)
+        server.start()
+        over.wait()  # a server ends with the thread that has started it
+
+    starting = threading.Thread(target=back)
+
+    def last(_request: Request) -> Answer:
+        server.stop()
+        starting.start()
+        return Answer(200, listing(["k1"]))
+
+    site.route("/list", last)
+    made = crawling.create(shop_source(site.at("/list"), pagination=SINGLE), allow=site.host)
+    try:
+        assert crawling.run(made, allow=site.host)["status"] == "succeeded"
+        with crawling.store.reading() as reader:
+            assert reader.rows("SELECT attempt, new_rows FROM runs") == [(1, 1)]
+        assert [hit.path for hit in site.hits].count("/list") == 1
+    finally:
+        over.set()
+        starting.join()
+
+
+def test_a_run_whose_server_is_away_until_its_lease_is_over_writes_nothing(
+    lone: tuple[Server, Crawling], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, crawling = lone
+    monkeypatch.setattr(queue, "LEASE", 4_000_000)
+    monkeypatch.setattr(running, "MARGIN", 1.0)
+
+    def last(_request: Request) -> Answer:
+        server.stop()
+        return Answer(200, listing(["k1"]))
+
+    site.route("/list", last)
+    made = crawling.create(shop_source(site.at("/list"), pagination=SINGLE), allow=site.host)
+    with pytest.raises(LostLease, match="could not be reached until the lease"):
+        crawling.run(made, allow=site.host)
+    server.start()
+    with crawling.store.reading() as reader:
+        assert reader.rows("SELECT count(*) FROM rows") == [(0,)]
+        assert reader.value("SELECT count(*) FROM ledger WHERE run_id IS NOT NULL") == 0
+
+
+def test_a_run_whose_end_was_written_unheard_has_ended(
+    lone: tuple[Server, Crawling], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, crawling = lone
+    finish, heard = attempts.finish, [False]
+
+    def unheard(*arguments: Any) -> str:
+        status = finish(*arguments)
+        if not heard[0]:
+            heard[0] = True
+            raise StoreUnavailable("The connection ended before the answer to COMMIT had come.")
+        return status
+
+    monkeypatch.setattr(attempts, "finish", unheard)
+    site.page("/list", listing(["k1"]))
+    made = crawling.create(shop_source(site.at("/list"), pagination=SINGLE), allow=site.host)
+    assert crawling.run(made, allow=site.host)["status"] == "succeeded"
+    with crawling.store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM ledger WHERE run_id IS NOT NULL") == 1
 
 
 class Away:
