@@ -38,9 +38,6 @@ _UPDATED = """
 SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
 ORDER BY rows_updated_at DESC, name
 """
-_COUNTED = """
-SELECT count(*) FROM (SELECT 1 FROM datasets WHERE owner = :owner LIMIT :most) AS counted
-"""
 _REF = "SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
@@ -256,10 +253,10 @@ def updated_since(
     return [dataset for (dataset,) in rows]
 
 
-def count(reader: Reader, owner: OwnerName, most: int) -> int:
-    """How many an owner has, up to so many."""
-    number: int = reader.value(_COUNTED, owner=owner, most=most)
-    return number
+def has(reader: Reader, owner: OwnerName, number: int) -> bool:
+    """Whether an owner has so many, one at least, or more."""
+    last = "SELECT 1 FROM datasets WHERE owner = :owner LIMIT 1 OFFSET :others"
+    return reader.value(last, owner=owner, others=number - 1) is not None
 
 
 def add(
