@@ -89,6 +89,11 @@ GOALS: Mapping[int | str, Goal] = {
     61: Goal("the API beside 16 browsers that load that page without a pause, p99", 300, 150, "ms"),
     62: Goal("what a folder of 100 sources would change, CPU", 1.0, 0.6, "s"),
     63: Goal("applying a folder of 100 sources, CPU", 3.0, 1.0, "s"),
+    "64a": Goal("wall time of a small Run, two crawl workers, on PostgreSQL", 10, 7, "ms"),
+    "64b": Goal("the same, four", 10, 7, "ms"),
+    "65a": Goal("the same, one, with the server 3 ms away", 40, 30, "ms"),
+    "65b": Goal("the same, two", 20, 15, "ms"),
+    "65c": Goal("the same, four", 11.1, 10, "ms"),
 }
 
 

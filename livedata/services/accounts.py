@@ -93,7 +93,7 @@ def check_datasets(writer: Writer, owner: OwnerName) -> None:
     most = writer.limits.of(owner).datasets
     if most is not None:
         accounts.lock_owner(writer, owner)
-        if datasets.has(writer, owner, most):
+        if datasets.owns(writer, owner, most):
             raise LimitReached(
                 f"{owner} has {plural(most, 'dataset')}, as many as each owner may have; delete "
                 "one first, or ask whoever runs livedata for more."

@@ -253,8 +253,8 @@ def updated_since(
     return [dataset for (dataset,) in rows]
 
 
-def has(reader: Reader, owner: OwnerName, number: int) -> bool:
-    """Whether an owner has so many, one at least, or more."""
+def owns(reader: Reader, owner: OwnerName, number: int) -> bool:
+    """Whether an owner has so many datasets, one at least, or more."""
     last = "SELECT 1 FROM datasets WHERE owner = :owner LIMIT 1 OFFSET :others"
     return reader.value(last, owner=owner, others=number - 1) is not None
 
