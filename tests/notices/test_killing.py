@@ -27,7 +27,15 @@ def test_no_message_is_lost_or_overtaken_if_who_delivers_is_killed(store: Store)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("channel", ["webhook", "command", "apprise"])
+# What differs by channel is behind the store: each of them is killed on one database.
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "webhook",
+        pytest.param("command", marks=pytest.mark.one_database),
+        pytest.param("apprise", marks=pytest.mark.one_database),
+    ],
+)
 def test_a_digest_whose_teller_is_killed_at_any_statement_is_told_with_one_id_and_one_body(
     store: Store, channel: str
 ) -> None:
