@@ -73,7 +73,7 @@ def base_of(server: Serving) -> str:
 def test_axe_finds_nothing_serious(browser: Browser, server: Serving, store: Store) -> None:
     faults = []
     with looking(browser, base_of(server), store) as visit:
-        for path in visit.crawl(most=1):
+        for path in visit.crawl():
             for scheme in SCHEMES:
                 visit.page.emulate_media(color_scheme=scheme)
                 faults += [f"{path}: {fault}" for fault in serious_faults(visit.page, scheme)]
