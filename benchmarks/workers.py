@@ -222,9 +222,9 @@ def measure(made: Made, hosts: Sequence[str], report: Report, options: argparse.
     if made.name == POSTGRES:
         report.figure("64a", figures[2][0], f"{1000 / figures[2][0]:.0f} Runs a second")
         report.figure("64b", figures[4][0], f"{1000 / figures[4][0]:.0f} Runs a second")
-        for mark, workers in (("65a", 1), ("65b", 2), ("65c", 4)) if options.away else ():
+        for goal, workers in (("65a", 1), ("65b", 2), ("65c", 4)) if options.away else ():
             wall, _ = throughput(made, hosts, options.runs, workers, AWAY)
-            report.figure(mark, wall, f"{1000 / wall:.0f} Runs a second")
+            report.figure(goal, wall, f"{1000 / wall:.0f} Runs a second")
     worker, supervisor = idle(made, hosts, options.idle)
     report.figure(f"36{mark}", worker, made.name)
     report.figure(f"37{mark}", supervisor, f"{made.name}, {options.runs + 16} schedules")
