@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from pathlib import Path
 
 MEGABYTE = 1_000_000
@@ -11,6 +12,7 @@ UNKNOWN = "?"
 """The start time of a process that is there, and that this one may not look at."""
 
 
+@cache
 def machine() -> str:
     """The name of what pids belong to: a machine, its boot, and a namespace of pids."""
     # Containers may share a hostname, and each has a process 1 of its own: by the hostname alone a

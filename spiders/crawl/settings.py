@@ -35,7 +35,6 @@ MAX_BODY = 5 * 2**20
 _MIDDLEWARES: dict[str | type, int] = {
     Robots: 100,
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
-    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
     Refreshes: 580,
     Decompression: 590,
     Redirects: 600,
@@ -137,7 +136,8 @@ def _common(fetching: FetchConfig, obey_robots: bool) -> dict[str, Any]:
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
-        "DEFAULT_REQUEST_HEADERS": _HEADERS,
+        # With the name of who asks: a middleware more is made anew for each crawl.
+        "DEFAULT_REQUEST_HEADERS": {**_HEADERS, "User-Agent": fetching.user_agent},
         "ITEM_PIPELINES": {HarvestPipeline: 1},
         "EXTENSIONS_BASE": {},
         "SPIDER_MIDDLEWARES_BASE": {},

@@ -66,6 +66,8 @@ class Executor(Struct):
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
+    _asked: int = 0
+    """So many acts of the store are not answered yet."""
     _running: dict[bytes, Running] = field(default_factory=dict)
     _stopping: bool = False
     _giving_back: bool = False
@@ -80,7 +82,16 @@ class Executor(Struct):
         # One thread for all: acts of one process that write side by side would only wait for each
         # other, and at the lock of the file, where nobody keeps a queue.
         call = functools.partial(act, *values, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        self._asked += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        finally:
+            self._asked -= 1
+
+    async def catch_up(self) -> None:
+        """Wait until the store has answered what it is asked already, if anything."""
+        if self._asked:
+            await self.ask(lambda: None)
 
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""

@@ -247,6 +247,11 @@ class Worker:
 
     async def _start_waiting(self) -> None:
         """Start what waits in the queue."""
+        if self._tasks:
+            # The Runs whose ends are being written make room in a moment: one look is for all of
+            # them. A claim of one Run takes as long as one of four.
+            await self._executor.catch_up()
+            self._end_done()
         # Taken before: a Run that has given its place up may come back while others begin.
         taken, room = 0, self._room()
         while taken < room and not self._places.locked():
@@ -287,6 +292,10 @@ class Worker:
         await self._woken.wait()
         timer.cancel()
         self._woken.clear()
+        self._end_done()
+
+    def _end_done(self) -> None:
+        """Let go of the Runs that have ended."""
         for task in [task for task in self._tasks if task.done()]:
             self._end(task)
 

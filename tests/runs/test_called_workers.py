@@ -26,7 +26,8 @@ from livedata.worker import crawlers
 from spiders.worker.main import RunQueue
 from tests import faults
 from tests.crawling import Crawling, shop_source
-from tests.patience import AT_ONCE, until
+from tests.patience import AT_ONCE, LONG, until
+from tests.relay import Relay
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_worker import working
 from tests.site import Site
@@ -125,6 +126,26 @@ def test_a_worker_whose_connection_for_calls_has_ended_begins_runs_and_hears_aga
             enqueue(crawling, site, name)
             until(lambda: not {*statuses(crawling.store)} & {"queued", "running"})
     assert statuses(crawling.store) == ["succeeded"] * 2
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_busy_with_its_store_begins_several_runs_by_one_look(
+    crawling: Crawling, tmp_path: Path
+) -> None:
+    count = 24
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site()) for _ in range(count)]
+        for number, site in enumerate(sites):
+            site.page(f"/{number}", listing("a"))
+            enqueue(crawling, site, str(number))
+        relay = stack.enter_context(Relay(crawling.store.url, 0.03))
+        home = tmp_path / "far"
+        home.mkdir()
+        (home / "config.toml").write_text(f'database_url = "{relay.url}"\n')
+        stack.enter_context(called(home, ",".join(site.host for site in sites)))
+        until(lambda: statuses(crawling.store) == ["succeeded"] * count, LONG)
+        # The end of a Run waits three times, and a look at the queue four times.
+        assert relay.waits / count < 4.9
 
 
 @pytest.mark.slow
