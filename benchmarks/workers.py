@@ -220,10 +220,13 @@ def measure(made: Made, hosts: Sequence[str], report: Report, options: argparse.
     report.figure(f"34{mark}", begun(made, hosts, options.asked), f"{made.name}, median")
     report.figure(f"35{mark}", waiting(made), f"{made.name}, all of one site")
     if made.name == POSTGRES:
-        report.figure("64a", figures[2][0], f"{1000 / figures[2][0]:.0f} Runs a second")
-        report.figure("64b", figures[4][0], f"{1000 / figures[4][0]:.0f} Runs a second")
-        for goal, workers in (("65a", 1), ("65b", 2), ("65c", 4)) if options.away else ():
-            wall, _ = throughput(made, hosts, options.runs, workers, AWAY)
+        walls = {"64a": figures[2][0], "64b": figures[4][0]}
+        if options.away:
+            far = {"65a": 1, "65b": 2, "65c": 4}
+            walls |= {
+                goal: throughput(made, hosts, options.runs, n, AWAY)[0] for goal, n in far.items()
+            }
+        for goal, wall in walls.items():
             report.figure(goal, wall, f"{1000 / wall:.0f} Runs a second")
     worker, supervisor = idle(made, hosts, options.idle)
     report.figure(f"36{mark}", worker, made.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -26,7 +25,7 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
-from spiders.worker.loop import watched
+from spiders.worker.loop import around, watched
 from spiders.worker.running import Ending, OnProgress, Running, Stage, clock
 
 if TYPE_CHECKING:
@@ -326,28 +325,26 @@ class Executor(Struct):
 
     async def _finish(
         self, running: Running, attempt: Attempt, finish: Finish[Outcome], outcome: Outcome
-    ) -> str | None:
-        """End a Run with what it found, as soon as the store answers; its status. Raises LostLease.
-
-        None if it has ended, and nobody heard with which.
-        """
+    ) -> None:
+        """End a Run with what it found, as soon as the store answers. Raises LostLease."""
         # A server that fails over is back in seconds, and would else cost all that was read. A file
         # that cannot be written now cannot be in a moment either: that is said at once.
         was_away = False
         while True:
             try:
-                return await self.ask(finish, self.store, attempt, outcome, self.policy)
+                await self.ask(finish, self.store, attempt, outcome, self.policy)
             except LostLease:
                 # The last word of a server that went away may be lost, and all be written.
-                if was_away and await self.ask(attempts.is_over, self.store, attempt):
-                    return None
-                raise
+                if not was_away or not await self.ask(attempts.is_over, self.store, attempt):
+                    raise
             except StoreUnavailable as error:
                 if isinstance(error, NewerStore) or self._stopping or not self.store.remote:
                     raise
-            was_away = True
-            await asyncio.sleep(random.uniform(0.5, 1.5) * AWAY)  # noqa: S311  (no secret)
-            running.cancel.raise_if_lapsed()
+                was_away = True
+                await asyncio.sleep(around(AWAY))
+                running.cancel.raise_if_lapsed()
+                continue
+            return
 
     async def _hear(self) -> None:
         """End the Runs that somebody has cancelled, in whatever process or on whatever machine."""

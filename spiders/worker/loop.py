@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,11 @@ def until_next(period: float) -> float:
     # begin the same Run.
     phase = os.getpid() % 97 / 97
     return period - (time.monotonic() + phase) % period
+
+
+def around(seconds: float) -> float:
+    """So many seconds, more or less by half: not all come at once to a server that is back."""
+    return seconds * random.uniform(0.5, 1.5)  # noqa: S311  (no secret)
 
 
 STANDSTILL = 60.0

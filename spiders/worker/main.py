@@ -34,7 +34,7 @@ from livedata.worker.log import ALONE, APART, configure
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
-from spiders.worker.loop import until_next
+from spiders.worker.loop import around, until_next
 
 log = logging.getLogger("livedata.crawl")
 
@@ -110,7 +110,7 @@ class RunQueue:
                 raise
             self._empty_at = None
             self._tell(error.message)
-            seconds = self._pause * random.uniform(0.5, 1.5)  # noqa: S311  (no secret)
+            seconds = around(self._pause)
             self._pause = min(FAILED_OFTEN, self._pause * 1.5)
             self._not_before = time.monotonic() + seconds
             self._look_in(seconds)

@@ -157,7 +157,7 @@ def test_what_is_unsure_names_arguments_and_no_options(
     writer: Agent, site: Site, name: str
 ) -> None:
     site.page("/1", PAGES[name])
-    ways: list[dict[str, object]] = [{}, {"like": "the"}, {"list": 2}]
+    ways: list[dict[str, object]] = [{}, {"like": "the"}, {"list": 1}, {"list": 2}]
     looks = [("look_at_page", {"url": site.at("/1"), **more}) for more in ways]
     for result in writer.each(looks):
         said = [result.content[0].text] if result.is_error else told(result.structured_content)

@@ -89,8 +89,8 @@ def _body(file: Path, name: str) -> bytes:
         raise Invalid(f"{name}: there is no such file.") from None
     except IsADirectoryError:
         raise Invalid(f"{name}: this is a folder, not a file.") from None
-    # A member with a password is a RuntimeError, one compressed in a way of its own the last one.
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    # A member with a password is a RuntimeError, and so is one compressed in a way of its own.
+    except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise Invalid(f"{name}: the file cannot be read ({why.lower()}).") from None
 
