@@ -223,8 +223,12 @@ def _process(home: Path, name: str, *words: str) -> Iterator[subprocess.Popen[by
     try:
         yield process
     finally:
-        process.kill()
-        process.wait()
+        # Killed, it would leave crawl workers that are just starting, and they write into `home`.
+        process.terminate()
+        try:
+            process.wait(LIMIT)
+        finally:
+            process.kill()
 
 
 def _spoil(
