@@ -167,13 +167,17 @@ def newest(
     return [_dataset(row) for row in rows]
 
 
-def by_name(reader: Reader, owner: OwnerName, limit: int, after: str = "") -> list[Dataset]:
-    """By name, those behind the name of the last one already seen."""
+def by_name(
+    reader: Reader, owner: OwnerName, limit: int, after: str = "", passed: int = 0
+) -> list[Dataset]:
+    """By name, those behind a name, or behind as many more as are passed."""
     rows = reader.rows(
-        f"{_DATASET} WHERE d.owner = :owner AND d.name > :after ORDER BY d.name LIMIT :limit",
+        f"{_DATASET} WHERE d.owner = :owner AND d.name > :after "
+        "ORDER BY d.name LIMIT :limit OFFSET :passed",
         owner=owner,
         after=after,
         limit=limit,
+        passed=passed,
     )
     return [_dataset(row) for row in rows]
 
@@ -223,16 +227,15 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
 
 
 def names_after(
-    reader: Reader, owner: OwnerName, name: str, limit: int, passed: int = 0
+    reader: Reader, owner: OwnerName, name: str, limit: int
 ) -> list[tuple[DatasetId, str]]:
-    """The same of `limit` at most, behind a name, or behind as many more as are passed."""
+    """The same of `limit` at most, behind a name."""
     rows = reader.rows(
         "SELECT id, name FROM datasets WHERE owner = :owner AND name > :name "
-        "ORDER BY name LIMIT :limit OFFSET :passed",
+        "ORDER BY name LIMIT :limit",
         owner=owner,
         name=name,
         limit=limit,
-        passed=passed,
     )
     return [(row[0], row[1]) for row in rows]
 

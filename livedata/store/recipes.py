@@ -38,6 +38,11 @@ _COMPILERS: Mapping[Kind, Callable[..., Recipe | ResearchRecipe]] = {
     "research": _compile_research,
 }
 """What makes a recipe of each kind as Runs follow it."""
+_SOURCES = """
+SELECT d.id, p.source
+FROM datasets d JOIN recipes p ON p.dataset_id = d.id AND p.version = d.recipe_version
+WHERE d.id IN ({names})
+"""
 _BASES = f"""
 SELECT d.id, p.version, p.source, o.balance, {queue.OPEN}
 FROM datasets d JOIN owners o ON o.name = d.owner
@@ -67,6 +72,13 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     )
     assert row is not None
     return row[0], SOURCE.load(row[1])
+
+
+def newest_sources(reader: Reader, those: Collection[DatasetId]) -> dict[DatasetId, object]:
+    """The JSON of the newest recipe of each of these datasets."""
+    names, named = listed("dataset", those)
+    rows = reader.rows(_SOURCES.format(names=names), **named) if named else []
+    return {dataset: SOURCE.load(text) for dataset, text in rows}
 
 
 def check_newest(reader: Reader, dataset: DatasetId, expected: int | None) -> None:

@@ -12,10 +12,11 @@ from msgspec import Struct
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.harvest import StopReason
-from livedata.model.ids import DatasetId, RunId
+from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.requests import UpdateDataset
 from livedata.services import attempts, datasets, runs, scheduler
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.pages.search import search
 from livedata.store.database.store import Store
 from livedata.store.shown_runs import Progress
 from tests import made
@@ -147,3 +148,17 @@ def test_a_run_of_many_rows_that_are_unchanged_takes_hardly_more(counted: Counte
     with store.reading() as reader:
         seen = reader.value("SELECT count(*) FROM rows WHERE last_run_id = :run", run=run)
     assert seen == len(items)
+
+
+def test_a_search_asks_a_server_twice_of_a_table_and_twice_more_of_one_that_has_the_text(
+    counted: Counted,
+) -> None:
+    store = counted.store
+    for number in range(10):
+        dataset = made.make_dataset(store, name=f"table {number}")
+        made.take(store, dataset, [{"sku": f"K{number}", "title": f"Lamp {number}"}])
+    for text, with_it in (("nowhere", 0), ("lamp 7", 1), ("lamp", 10)):
+        counted.forget()
+        assert len(search(store, OwnerName("local"), text).hits) == with_it
+        questions = 2 * (10 + with_it)
+        counted.assert_few(questions + 6, questions + 5)

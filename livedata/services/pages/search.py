@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from livedata.model.dataset import words
-from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
+from livedata.model.dataset import Dataset, words
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, raw_id
 from livedata.model.row import ALL_ROWS
 from livedata.model.row_name import RowName
 from livedata.services.notices.gathering import shares
@@ -19,6 +19,7 @@ from livedata.store import datasets, recipes, shown_rows
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 from livedata.store.shown_rows import Line, lines
 
 DATASETS: Final = 50
@@ -130,8 +131,7 @@ class SearchExample(Struct, frozen=True):
 class _Rows(Struct, frozen=True):
     """Where a text was looked for: the first rows of a dataset that have it, and how many do."""
 
-    dataset: DatasetId
-    fields: Fields
+    dataset: DatasetRef
     first: Sequence[RowId]
     count: int
     is_exact: bool
@@ -144,18 +144,21 @@ def search(db: Database, owner: OwnerName, text: str, passed: int = 0) -> Datase
     left, needle = _TOGETHER, text.casefold()
     with db.reading() as reader:
         # Whether another one follows; to count them all takes longer the more there are.
-        named = datasets.names_after(reader, owner, "", DATASETS + 1, passed)
-        for dataset, _ in named[:DATASETS]:
-            looked.append(_rows_of(reader, owner, dataset, text))
+        by_name = datasets.by_name(reader, owner, DATASETS + 1, passed=passed)
+        shown = {DatasetId(raw_id(dataset["id"])): dataset for dataset in by_name[:DATASETS]}
+        refs = datasets.refs(reader, owner, shown) if shown else {}
+        for dataset in shown:
+            looked.append(_rows_of(reader, refs[dataset], text))
             left -= looked[-1].looking.looked_at
             if left <= 0:
                 break
         told = shares([len(each.first) for each in looked], LINES)
+        sources = recipes.newest_sources(reader, [each.dataset.id for each in looked])
         hits = [
-            _hits(reader, owner, each, most, needle)
+            _hits(reader, shown[each.dataset.id], sources[each.dataset.id], each, most, needle)
             for each, most in zip(looked, told, strict=True)
         ]
-    return DatasetSearch(hits, passed + len(hits), len(named) > len(hits))
+    return DatasetSearch(hits, passed + len(hits), len(by_name) > len(hits))
 
 
 def examples(db: Database, owner: OwnerName) -> list[SearchExample]:
@@ -173,7 +176,8 @@ def _example(reader: Reader, owner: OwnerName, dataset: DatasetId) -> SearchExam
         cells = (value for field, value in line.data.items() if field != ref.fields.label)
         said = (value for value in cells if isinstance(value, str) and value != line.key)
         cell = next((_cut(value) for value in said if "://" not in value), "")
-        host = urlsplit(_address(reader, dataset)).hostname or ""
+        _, declared = recipes.source(reader, dataset)
+        host = urlsplit(_address(declared)).hostname or ""
         return SearchExample(ref.name, _cut(name.name), _cut(name.beside or ""), cell, host)
     return None
 
@@ -185,9 +189,8 @@ def _cut(text: str) -> str:
     return text[:_SHORT].rpartition(" ")[0] or text[:_SHORT]
 
 
-def _rows_of(reader: Reader, owner: OwnerName, dataset: DatasetId, text: str) -> _Rows:
-    fields = datasets.ref(reader, owner, dataset).fields
-    looking = Looking(reader, dataset, fields, TableQuery(search=text), _OF_EACH)
+def _rows_of(reader: Reader, dataset: DatasetRef, text: str) -> _Rows:
+    looking = Looking(reader, dataset.id, dataset.fields, TableQuery(search=text), _OF_EACH)
     first: list[RowId] = []
     count, is_exact = 0, True
     for row in looking.wanted():
@@ -197,24 +200,22 @@ def _rows_of(reader: Reader, owner: OwnerName, dataset: DatasetId, text: str) ->
         elif looking.looked_at > _COUNTED:
             is_exact = False
             break
-    return _Rows(dataset, fields, first, count, is_exact and not looking.is_cut, looking)
+    return _Rows(dataset, first, count, is_exact and not looking.is_cut, looking)
 
 
-def _hits(reader: Reader, owner: OwnerName, looked: _Rows, most: int, needle: str) -> DatasetHits:
+def _hits(
+    reader: Reader, shown: Dataset, declared: object, looked: _Rows, most: int, needle: str
+) -> DatasetHits:
     """What is told of a dataset, and of so many of its rows."""
-    shown, looking, fields = (
-        datasets.get(reader, owner, looked.dataset),
-        looked.looking,
-        looked.fields,
-    )
-    written = lines(reader, looked.dataset, fields, looked.first[:most])
+    looking, fields = looked.looking, looked.dataset.fields
+    written = lines(reader, looked.dataset.id, fields, looked.first[:most])
     told = [_row_hit(line, fields, needle) for line in written]
     return DatasetHits(
         shown["id"],
         shown["name"],
         marked(shown["name"], needle),
         marked(shown["question"] or "", needle),
-        marked(_address(reader, looked.dataset), needle),
+        marked(_address(declared), needle),
         told,
         looked.count,
         looked.is_exact,
@@ -224,9 +225,8 @@ def _hits(reader: Reader, owner: OwnerName, looked: _Rows, most: int, needle: st
     )
 
 
-def _address(reader: Reader, dataset: DatasetId) -> str:
+def _address(declared: object) -> str:
     """The address that a dataset is read from; empty for research, which has none."""
-    _, declared = recipes.source(reader, dataset)
     address = declared.get("url") if isinstance(declared, dict) else None
     return address if isinstance(address, str) else ""
 
