@@ -114,7 +114,7 @@ def figures(modules: Sequence[Module], root: Path = ROOT) -> Iterator[Figure]:
     lines = sum(module.lines for module in modules)
     satellites = list(house.satellites(root))
     note = f"{len(satellites)} have one importer"
-    yield Figure("files", len(modules), note, most=522, places=satellites)
+    yield Figure("files", len(modules), note, most=523, places=satellites)
     yield Figure("lines", lines)
     yield from _sizes(modules)
     comments = sum(module.comments for module in modules)

@@ -46,14 +46,15 @@ from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
 from livedata.rules.declaration.cron import next_fire
+from livedata.rules.declaration.notices import ChangeFilter
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, fires, queries, runs, scheduler
 from livedata.services.audit.vitals import Watch
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.notices import notifying
+from livedata.services.notices import notifying, subscriptions
 from livedata.store import notices, queue
 from livedata.store.database.store import Store
-from livedata.store.notices import Notice
+from livedata.store.notices import Notice, Subscription
 from livedata.store.tables import metadata
 from tests.databases import running_server
 
@@ -292,6 +293,12 @@ def without_queue(store: Store) -> Iterator[Question]:
     yield Question("the due Runs of an owner", lambda: scheduler.claim_due(store, OWNER))
     yield Question("metrics", watch.look)
     yield Question("the newest datasets", lambda: queries.datasets(store, OWNER, 21))
+    dataset, run = (ids.format_uuid(f"{letter}{7:015}".encode()) for letter in "dr")
+    yield Question("a dataset by its id", lambda: queries.find_dataset(store, OWNER, dataset))
+    yield Question("a Run by its id", lambda: queries.find_run(store, OWNER, run))
+    told = ("prices", "webhook", "https://hooks.example/", ("changes",), None, 1, None)
+    wish = Subscription(*told, ChangeFilter(columns=("price",)))
+    yield Question("whether a notice fits", lambda: subscriptions.check(store, OWNER, wish))
     yield Question("datasets for an agent", lambda: list_datasets(access, cursor=None))
 
 

@@ -21,13 +21,12 @@ from livedata.model.problem import Remedy
 from livedata.rules.network.targets import TargetPolicy, url_problem
 from livedata.services import queries
 from livedata.services.served_tables import StateOfTable, state_of_table
-from livedata.store import datasets, runs
+from livedata.store import dataset_names, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
 LONGEST_NAME: Final = 120 * len(r"\u202e")
 """In characters: that of a dataset, with each of them written out."""
-_AT_ONCE: Final = 100
 """So many names are read at once."""
 _RECENT: Final = 20
 """Among so many Runs is the last one that has ended: a dataset has one open Run at most."""
@@ -130,7 +129,7 @@ class DatasetAccess(Struct, frozen=True):
         """The dataset of a name. Raises NotFound, which lists what there is."""
         wanted = escape_controls(given)
         with self.database.at_one_moment() as moment, moment.reading() as reader:
-            chosen, name = datasets.named(reader, self.owner, given), wanted
+            chosen, name = dataset_names.named(reader, self.owner, given), wanted
             if chosen is None or given != wanted or not self._may_see(chosen):
                 names = [(key, escape_controls(name)) for key, name in self._after(reader, "")]
                 chosen = queries.choose_dataset(wanted, names)
@@ -158,11 +157,8 @@ class DatasetAccess(Struct, frozen=True):
 
     def _after(self, reader: Reader, name: str) -> Iterator[tuple[DatasetId, str]]:
         """The (id, name) of those whose names come after one, by name."""
-        names = [(DatasetId(b""), name)]
-        while names:
-            # Some at a time: an answer has room for a few of very many.
-            names = datasets.names_after(reader, self.owner, names[-1][1], _AT_ONCE)
-            yield from ((key, name) for key, name in names if self._may_see(key))
+        names = dataset_names.after(reader, self.owner, name)
+        return ((key, name) for key, name in names if self._may_see(key))
 
 
 def explain_call(dataset: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from livedata.mcp.access import DatasetAccess, OpenDataset, of_agents
 from livedata.mcp.answers import Answer, cut_sentence, cut_text, fitting
 from livedata.messages.render import sentence
 from livedata.model.errors import NotFound
-from livedata.model.ids import RunId, matches_either_end, raw_id
+from livedata.model.ids import RunId, raw_id
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
 from livedata.services.run_view import viewing
@@ -70,8 +70,7 @@ def _find(opened: OpenDataset, given: str | None) -> RunId | None:
         newest = queries.runs(opened.db, opened.owner, opened.id, 1)
         return RunId(raw_id(newest[0]["id"])) if newest else None
     # Only of this dataset: of others an agent is not even told that they are there.
-    every = runs.of_dataset(opened.reader, opened.id)
-    matches = [run for run in every if matches_either_end(given, run)]
+    matches = runs.of_dataset_by_ends(opened.reader, opened.id, given)
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -14,7 +14,7 @@ from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry, Limits
 from livedata.model.errors import Conflict, Invalid, LimitReached, NotFound
 from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
-from livedata.store import accounts, datasets
+from livedata.store import accounts, dataset_names, datasets
 from livedata.store.audit import vitals
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Database, Store
@@ -183,7 +183,7 @@ def by_dataset(
         charged = accounts.charged_since(reader, owner, since, MOST_TOLD)
         taken = {ids.format_uuid(key): (runs, sum_) for key, runs, sum_ in charged}
         listed = [*{**taken, **usd}]
-        names = datasets.names_of(reader, owner, listed)
+        names = dataset_names.of_ids(reader, owner, listed)
     used = [
         DatasetUsage(key, names.get(key), *taken.get(key, (0, 0)), usd.get(key, 0))
         for key in listed
@@ -199,7 +199,7 @@ def entries(
         listed = accounts.ledger(reader, owner, since, limit, passed=passed)
         about = {entry["datasetId"] for entry in listed if entry["datasetId"] is not None}
         count = accounts.count_entries(reader, owner, since, LOOKED_AT)
-        return LedgerEntries(listed, datasets.names_of(reader, owner, about), count)
+        return LedgerEntries(listed, dataset_names.of_ids(reader, owner, about), count)
 
 
 def create_key(

@@ -28,7 +28,7 @@ from livedata.services.accounts import meet_owner
 from livedata.services.folder import FolderSource, Problems, address_of, split_names, wish, wrong
 from livedata.services.notices import subscriptions
 from livedata.services.notices.told_changes import check_filter
-from livedata.store import accounts, notices, recipes
+from livedata.store import accounts, dataset_names, notices, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import shares as share_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -370,7 +370,7 @@ def _act(writer: Writer, owner: OwnerName, steps: Sequence[FolderStep], terms: T
 def _dataset(
     reader: Reader, owner: OwnerName, keys: Mapping[str, DatasetId], name: str
 ) -> DatasetId:
-    known = keys.get(name) or dataset_store.named(reader, owner, name)
+    known = keys.get(name) or dataset_names.named(reader, owner, name)
     assert known is not None  # it was planned so
     return known
 

@@ -24,7 +24,7 @@ from livedata.services.archive_container import FIRST, VERSION, Archive, new_arc
 from livedata.services.audit.check import check_store
 from livedata.services.kinds import choice as kinds
 from livedata.services.notices import digests
-from livedata.store import archived_tables, datasets, recipes
+from livedata.store import archived_tables, dataset_names, datasets, recipes
 from livedata.store.archived_tables import ARCHIVED_TABLES, DATASET, ArchivedTable, Record
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import FIELD_IDS
@@ -109,7 +109,7 @@ def _refuse_known(store: Store, owner: OwnerName, record: Record) -> None:
     """Raise Conflict if the store has the dataset already, or the owner one of its name."""
     with store.reading() as reader:
         has_it = archived_tables.owner_of(reader, record["id"])
-        name_taken = datasets.named(reader, owner, record["name"]) is not None
+        name_taken = dataset_names.named(reader, owner, record["name"]) is not None
     if has_it is not None:
         whose = "" if has_it == owner else ", of another owner"
         raise Conflict(

@@ -119,7 +119,7 @@ def find_moment(reader: Reader, dataset: DatasetRef, when: str | None, zone: str
     day = end_of_day(when, zone)
     end = day or _instant(when)
     if end is None:
-        matches = _runs(reader, dataset, when)
+        matches = runs.of_dataset_by_ends(reader, dataset.id, when)
         return Moment(when, _after_run(reader, dataset, when, matches))
     last = feed.last_before(reader, dataset.id, end)
     return Moment(when, last, end > reader.now(), day is not None, end)
@@ -261,7 +261,7 @@ def _at_number(reader: Reader, dataset: DatasetRef, when: str) -> Moment:
     if len(when) <= DIGITS and int(when) <= dataset.head:
         return Moment(when, int(when))
     # Either end of a Run's id may be digits alone.
-    if len(when) >= _END_OF_ID and (matches := _runs(reader, dataset, when)):
+    if len(when) >= _END_OF_ID and (matches := runs.of_dataset_by_ends(reader, dataset.id, when)):
         return Moment(when, _after_run(reader, dataset, when, matches))
     raise _wrong(
         f"The sequence {_short(when)} is past the head of {dataset.name!r}, which is "
@@ -275,11 +275,6 @@ def _instant(when: str) -> Micros | None:
         return Micros(ids.parse_timestamp(when) + 1)
     except (ValueError, OverflowError):
         return None
-
-
-def _runs(reader: Reader, dataset: DatasetRef, when: str) -> list[RunId]:
-    every = runs.of_dataset(reader, dataset.id)
-    return [run for run in every if ids.matches_either_end(when, run)]
 
 
 def _after_run(reader: Reader, dataset: DatasetRef, when: str, matches: Sequence[RunId]) -> int:

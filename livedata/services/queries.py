@@ -18,6 +18,7 @@ from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
 from livedata.store import accounts, overrides, recipes
+from livedata.store import dataset_names as name_store
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
 from livedata.store import runs as run_store
@@ -57,19 +58,19 @@ def datasets_by_name(db: Database, owner: OwnerName, limit: int, after: str = ""
 def dataset_ahead(db: Database, owner: OwnerName, first: str, count: int) -> str | None:
     """The name of the dataset that stands so many ahead of one; None for no such."""
     with db.reading() as reader:
-        return dataset_store.ahead(reader, owner, first, count)
+        return name_store.ahead(reader, owner, first, count)
 
 
 def dataset_names(db: Database, owner: OwnerName) -> list[str]:
     """The names of the owner's datasets."""
     with db.reading() as reader:
-        return [name for _, name in dataset_store.all_names(reader, owner)]
+        return [name for _, name in name_store.after(reader, owner)]
 
 
 def names_of(db: Database, owner: OwnerName, those: Collection[str]) -> dict[str, str]:
     """The names of those of these datasets that an owner has, by their ids."""
     with db.reading() as reader:
-        return dataset_store.names_of(reader, owner, those)
+        return name_store.of_ids(reader, owner, those)
 
 
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
@@ -95,10 +96,14 @@ def recipe_version(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int
 def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
     """The dataset that a person means: by its name, its id, or an unambiguous end of its id."""
     with db.reading() as reader:
-        exact = dataset_store.named(reader, owner, given)
+        exact = name_store.named(reader, owner, given)
         if exact is not None:
             return exact
-        return choose_dataset(given, dataset_store.all_names(reader, owner))
+        # All of them are read only to say which one may be meant.
+        return choose_dataset(
+            given,
+            name_store.by_ends(reader, owner, given) or [*name_store.after(reader, owner)],
+        )
 
 
 def choose_dataset(given: str, candidates: Sequence[tuple[DatasetId, str]]) -> DatasetId:
@@ -131,25 +136,19 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
     """The Run that a person means: by its id, an end of it, or as the last Run of a dataset."""
     with db.reading() as reader:
         # Names first: a name is exact, while an end of an id may fit by chance.
-        exact = dataset_store.named(reader, owner, given)
+        exact = name_store.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
-        matches = [
-            run for run in run_store.all_ids(reader, owner) if ids.matches_either_end(given, run)
-        ]
+        matches = run_store.by_ends(reader, owner, given)
         if len(matches) == 1:
             return matches[0]
         if matches:
             raise NotFound(
                 f"{given!r} is the beginning of {len(matches)} Run ids; write more of it."
             )
-        dataset_matches = [
-            key
-            for key, _ in dataset_store.all_names(reader, owner)
-            if ids.matches_either_end(given, key)
-        ]
+        dataset_matches = name_store.by_ends(reader, owner, given)
         if len(dataset_matches) == 1:
-            return _last_run(reader, owner, dataset_matches[0], given)
+            return _last_run(reader, owner, dataset_matches[0][0], given)
     raise NotFound(
         f"There is no Run or dataset {given!r}.",
         remedies=(Remedy("list_datasets", {"owner": owner}),),

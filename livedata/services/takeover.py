@@ -40,7 +40,16 @@ from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
 from livedata.services.rows import placed
 from livedata.services.shares import check_names
-from livedata.store import accounts, feed_tokens, notices, queue, recipes, rows, shares
+from livedata.store import (
+    accounts,
+    dataset_names,
+    feed_tokens,
+    notices,
+    queue,
+    recipes,
+    rows,
+    shares,
+)
 from livedata.store import datasets as dataset_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.store import Database, Store
@@ -230,7 +239,7 @@ def _free_name(reader: Reader, owner: OwnerName, name: str) -> str:
     for number in count(1):
         ending = " (old)" if number == 1 else f" (old {number})"
         free = name[: _LONGEST_NAME - len(ending)].rstrip() + ending
-        if dataset_store.named(reader, owner, free) is None:
+        if dataset_names.named(reader, owner, free) is None:
             return free
     raise AssertionError  # there is always one more number
 

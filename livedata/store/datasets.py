@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import Damaged, NotFound
 from livedata.model.ids import (
-    ID_PATTERN,
     DatasetId,
     Micros,
     OwnerName,
@@ -20,6 +20,7 @@ from livedata.model.ids import (
     new_id,
     raw_id,
 )
+from livedata.store import dataset_names
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import COLUMNS, DROPPED, FIELD_IDS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert, listed
@@ -38,6 +39,7 @@ _UPDATED = """
 SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND head > 0
 ORDER BY rows_updated_at DESC, name
 """
+_AT_ONCE: Final = 500
 _REF = "SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
@@ -182,62 +184,18 @@ def by_name(
     return [_dataset(row) for row in rows]
 
 
-def ahead(reader: Reader, owner: OwnerName, first: str, count: int) -> str | None:
-    """The name of the dataset that stands so many ahead of one; None if so many do not."""
-    row = reader.row(
-        "SELECT name FROM datasets WHERE owner = :owner AND name < :first "
-        "ORDER BY name DESC LIMIT 1 OFFSET :ahead",
-        owner=owner,
-        first=first,
-        ahead=count - 1,
-    )
-    return None if row is None else row[0]
-
-
-def names_of(reader: Reader, owner: OwnerName, those: Collection[str]) -> dict[str, str]:
-    """The names of those of these datasets that an owner has, by their ids; no other may be one."""
-    keys = {raw_id(key) for key in those if re.fullmatch(ID_PATTERN, key)}
-    if not keys:
-        return {}
-    names, named = listed("dataset", keys)
-    rows = reader.rows(
-        f"SELECT id, name FROM datasets WHERE id IN ({names}) AND owner || '' = :owner",  # noqa: S608
-        owner=owner,
-        **named,
-    )
-    return {format_uuid(key): name for key, name in rows}
-
-
-def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:
-    """The id of the dataset of exactly that name."""
-    if "\0" in name:  # no name has it, and PostgreSQL takes no text with it
-        return None
-    dataset: DatasetId | None = reader.value(
-        "SELECT id FROM datasets WHERE owner = :owner AND name = :name", owner=owner, name=name
-    )
-    return dataset
-
-
-def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
-    """(id, name) of everything the owner has, by name."""
-    rows = reader.rows(
-        "SELECT id, name FROM datasets WHERE owner = :owner ORDER BY name", owner=owner
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
-def names_after(
-    reader: Reader, owner: OwnerName, name: str, limit: int
-) -> list[tuple[DatasetId, str]]:
-    """The same of `limit` at most, behind a name."""
-    rows = reader.rows(
-        "SELECT id, name FROM datasets WHERE owner = :owner AND name > :name "
-        "ORDER BY name LIMIT :limit",
-        owner=owner,
-        name=name,
-        limit=limit,
-    )
-    return [(row[0], row[1]) for row in rows]
+def chosen(
+    reader: Reader, owner: OwnerName, those: Collection[str] | None = None
+) -> Iterator[DatasetRef]:
+    """The same by name, of those of these ids that are the owner's, or all; a reader may stop."""
+    if those is not None:
+        names = dataset_names.of_ids(reader, owner, those)
+        keys = (DatasetId(raw_id(key)) for key in sorted(names, key=names.__getitem__))
+    else:
+        keys = (key for key, _ in dataset_names.after(reader, owner))
+    while part := [*islice(keys, _AT_ONCE)]:
+        there = refs(reader, owner, part)
+        yield from (there[key] for key in part)
 
 
 def updated_since(

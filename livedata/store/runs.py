@@ -21,6 +21,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.model.run import Run
+from livedata.store.database import statements
 from livedata.store.database.backend import SYMPTOMS, OtherVersion, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, STOP, unpacked
 from livedata.store.database.statements import assign
@@ -141,20 +142,16 @@ def newest(reader: Reader, owner: OwnerName, dataset: DatasetId, limit: int) -> 
     return [as_run(row) for row in rows]
 
 
-def all_ids(reader: Reader, owner: OwnerName) -> list[RunId]:
-    """Every Run of the owner, newest first."""
-    rows = reader.rows(
-        "SELECT r.id FROM runs r JOIN datasets d ON d.id = r.dataset_id "
-        "WHERE d.owner = :owner ORDER BY r.queued_at DESC, r.id DESC",
-        owner=owner,
-    )
-    return [row[0] for row in rows]
+def by_ends(reader: Reader, owner: OwnerName, given: str) -> list[RunId]:
+    """Those that somebody means who writes the whole of an id, or either end of one."""
+    sql = "SELECT r.id FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = :owner"
+    return [row[0] for row in statements.by_ends(reader, sql, "r.id", given, owner=owner)]
 
 
-def of_dataset(reader: Reader, dataset: DatasetId) -> list[RunId]:
-    """Every Run of a dataset."""
-    rows = reader.rows("SELECT id FROM runs WHERE dataset_id = :dataset", dataset=dataset)
-    return [row[0] for row in rows]
+def of_dataset_by_ends(reader: Reader, dataset: DatasetId, given: str) -> list[RunId]:
+    """The same of a dataset."""
+    sql = "SELECT id FROM runs WHERE dataset_id = :dataset"
+    return [row[0] for row in statements.by_ends(reader, sql, "id", given, dataset=dataset)]
 
 
 def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:

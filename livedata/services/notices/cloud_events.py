@@ -29,7 +29,7 @@ from livedata.services.notices.told_changes import (
     described,
     told_change,
 )
-from livedata.store import datasets, digests
+from livedata.store import dataset_names, datasets, digests
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.notices import Notice
@@ -147,8 +147,9 @@ def change_line(change: NamedChange) -> str:
 
 def digest_event(db: Database, notice: Notice, message: Message, public_url: str) -> CloudEvent:
     """A digest as it is delivered. Raises NotFound if all of its datasets were deleted."""
+    told_of = [part["dataset"]["id"] for part in message.data["datasets"]]
     with db.reading() as reader:
-        there = {ids.format_uuid(key) for key, _ in datasets.all_names(reader, notice.owner)}
+        there = dataset_names.of_ids(reader, notice.owner, told_of)
     parts = [part for part in message.data["datasets"] if part["dataset"]["id"] in there]
     if not parts:
         raise NotFound("There is no such dataset.")

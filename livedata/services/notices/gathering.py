@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from livedata.messages import notice_events
-from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros, RowId, format_uuid
 from livedata.model.row_name import RowName
@@ -270,19 +269,14 @@ def _since(
     """Every dataset of a notice, with the sequence at which WHEN lies in its history."""
     if "changes" not in notice.kinds:
         raise Invalid(f"The notice {notice.name} tells nothing of changes.")
-    every = [
-        key
-        for key, _ in datasets.all_names(reader, notice.owner)
-        if notice.datasets is None or ids.format_uuid(key) in notice.datasets
-    ]
+    every = [*datasets.chosen(reader, notice.owner, notice.datasets)]
     if len(every) > 1 and since != _BEGINNING and not is_time(since, zone):
         raise Invalid(
             f"The notice {notice.name} tells of {len(every)} datasets, and {since[:60]!r} is no "
             "moment for all of them: write a date and time with its zone (2026-03-01T08:00:00Z), "
             f"a day (2026-03-01), or {_BEGINNING} for all that ever changed."
         )
-    for key in every:
-        dataset = datasets.ref(reader, notice.owner, key)
+    for dataset in every:
         yield dataset, find_moment(reader, dataset, since, zone).sequence
 
 

@@ -6,6 +6,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct, json
@@ -36,7 +37,7 @@ from livedata.rules.declaration.notices import (
 from livedata.services.accounts import meet_owner
 from livedata.services.notices import digests
 from livedata.services.notices.told_changes import check_filter
-from livedata.store import accounts, datasets, notices, outbox, schedules
+from livedata.store import accounts, dataset_names, datasets, notices, outbox, schedules
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import Notice, NoticeState, Subscription
@@ -266,8 +267,8 @@ def listed(
         damaged = sorted(every.keys() - {notice.name for notice in readable})
         undelivered, states = outbox.undelivered(reader, owner), notices.states(reader, owner)
         wanted = {*also, *(key for notice in readable for key in notice.datasets or ())}
-        first = datasets.names_after(reader, owner, "", OFFERED + 1)
-        names = datasets.names_of(reader, owner, wanted)
+        first = [*islice(dataset_names.after(reader, owner), OFFERED + 1)]
+        names = dataset_names.of_ids(reader, owner, wanted)
         names |= {ids.format_uuid(key): name for key, name in first[:OFFERED]}
         in_order = dict(sorted(names.items(), key=lambda each: each[1]))
         told = (readable, damaged, in_order, len(first) > OFFERED)
@@ -334,14 +335,9 @@ def _check_filter(reader: Reader, owner: OwnerName, subscription: Subscription) 
     """Raise Invalid for what fits no dataset, or not one of those that are named."""
     if subscription.change_filter is None:
         return
-    named = subscription.datasets
-    keys = [key for key, _ in datasets.all_names(reader, owner)]
-    tables = [
-        [*datasets.ref(reader, owner, key).fields.columns.values()]
-        for key in keys
-        if named is None or ids.format_uuid(key) in named
-    ]
-    check_filter(subscription.change_filter, tables, all_of=named is not None)
+    named = datasets.chosen(reader, owner, subscription.datasets)
+    tables = ([*dataset.fields.columns.values()] for dataset in named)
+    check_filter(subscription.change_filter, tables, all_of=subscription.datasets is not None)
 
 
 def _notice(

@@ -275,17 +275,20 @@ def told_change(change: NamedChange, wanted: ChangeFilter, sentences: Sequence[s
     return replace(change, line=line, last=wanted.told_of(change.last))
 
 
-def check_filter(wanted: ChangeFilter, tables: Sequence[Sequence[Column]], *, all_of: bool) -> None:
+def check_filter(wanted: ChangeFilter, tables: Iterable[Sequence[Column]], *, all_of: bool) -> None:
     """Raise Invalid for a clause or a column that is wrong for the columns of these tables.
 
-    For all of them, or for every one of them if not `all_of`. Its detail says which part is wrong.
+    For one of them, or for every one of them if not `all_of`. Its detail says which part is wrong.
     """
-    if not tables:
-        said = "There is no dataset yet whose columns these could be: make the dataset first."
-        raise _wrong_part("when", said)
-    wrong = [error for columns in tables if (error := _wrong(wanted, columns)) is not None]
-    if wrong and (all_of or len(wrong) == len(tables)):
-        raise wrong[0]
+    errors = (_wrong(wanted, columns) for columns in tables)
+    said = "There is no dataset yet whose columns these could be: make the dataset first."
+    error = next(errors, _wrong_part("when", said))
+    if all_of:
+        error = error or next(filter(None, errors), None)
+    elif error is not None and not all(errors):
+        return
+    if error is not None:
+        raise error
 
 
 def naming(
@@ -295,7 +298,7 @@ def naming(
 
     One of all datasets may go on to fit another.
     """
-    own, others = format_uuid(dataset), None
+    own = format_uuid(dataset)
     left = [column for column in columns if column != dropped]
     for notice in notices.readable(reader, owner):
         wanted = notice.change_filter
@@ -303,18 +306,10 @@ def naming(
             continue
         is_lost = _wrong(wanted, columns) is None and _wrong(wanted, left) is not None
         if is_lost and notice.datasets is None:
-            others = _other_tables(reader, owner, dataset) if others is None else others
-            is_lost = all(_wrong(wanted, table) is not None for table in others)
+            others = (each for each in datasets.chosen(reader, owner) if each.id != dataset)
+            is_lost = all(_wrong(wanted, [*each.fields.columns.values()]) for each in others)
         if is_lost:
             yield notice.name
-
-
-def _other_tables(reader: Reader, owner: OwnerName, dataset: DatasetId) -> list[Sequence[Column]]:
-    return [
-        [*datasets.ref(reader, owner, other).fields.columns.values()]
-        for other, _ in datasets.all_names(reader, owner)
-        if other != dataset
-    ]
 
 
 def _wrong(wanted: ChangeFilter, columns: Sequence[Column]) -> Invalid | None:

@@ -1,16 +1,20 @@
-"""SQL text made of column names: for what is written column by column.
+"""SQL text made of column names: for what is written column by column, or asked by its id.
 
 Values never stand in the text, and every name is one that is written in our code.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
-from livedata.store.database.backend import Reader, Writer
+from livedata.model.ids import ID_LENGTH, matches_either_end
+from livedata.store.database.backend import Reader, Row, Writer
+
+_DIGITS: Final = re.compile(f"[0-9a-fA-F]{{1,{2 * ID_LENGTH}}}")
 
 
 def insert(table: str, *columns: str) -> str:
@@ -52,6 +56,23 @@ def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object
     # so callers that have no values do not ask.
     named = {f"{prefix}{place}": value for place, value in enumerate(values)}
     return ", ".join(f":{name}" for name in named), named
+
+
+def by_ends(reader: Reader, sql: str, column: str, given: str, **values: object) -> list[Row]:
+    """The rows of `sql` whose id somebody means who writes the whole of it, or either end.
+
+    The id is the first that `sql` selects, and `column` its name; `sql` ends with a condition.
+    """
+    digits = given.replace("-", "")
+    if not _DIGITS.fullmatch(digits):
+        return []
+    first, last = (bytes.fromhex(digits.ljust(2 * ID_LENGTH, digit)) for digit in "0f")
+    tail = bytes.fromhex(digits[len(digits) % 2 :])
+    # The whole of an id is a step in the index; its end is looked for in all of them, byte by byte.
+    ending = f"OR substr({column}, {ID_LENGTH + 1 - len(tail)}) = :tail" if first != last else ""
+    sql = f"{sql} AND ({column} BETWEEN :first AND :last {ending})"
+    rows = reader.rows(sql, first=first, last=last, tail=tail, **values)
+    return [row for row in rows if matches_either_end(given, row[0])]
 
 
 def write_both(
