@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from platformdirs import user_data_path
 
 from livedata import __version__
 from livedata.messages.request import format_choices, nearest
-from livedata.model.account import MAX_CREDITS, Limits
+from livedata.model.account import MAX_CREDITS, OPERATOR, Limits
 from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.model.research.settings import (
     OPENAI,
@@ -33,6 +34,17 @@ LEAST_A_DAY = 50_000
 """Tokens: fewer leave no room for a question about a long page."""
 
 Choice = TypeVar("Choice", bound=str)
+
+
+class OwnerLimit(Struct, frozen=True):
+    """How much of something any owner may have, and `others` who have another limit, or none."""
+
+    most: int | None = None
+    others: Mapping[str, int | None] = {}
+
+    def of(self, owner: str) -> int | None:
+        """The limit of one owner."""
+        return self.others.get(owner, self.most)
 
 
 class Settings(Struct, frozen=True):
@@ -61,9 +73,9 @@ class Settings(Struct, frozen=True):
     guards: frozenset[Guard] = frozenset(GUARDS)
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
-    owner_datasets: int | None = None
-    owner_runs: int | None = None
-    owner_requests: int | None = None
+    owner_datasets: OwnerLimit = OwnerLimit()
+    owner_runs: OwnerLimit = OwnerLimit()
+    owner_requests: OwnerLimit = OwnerLimit()
     research: ResearchSettings = ResearchSettings()
 
     def _without_secrets(self) -> str:
@@ -82,7 +94,12 @@ class Settings(Struct, frozen=True):
     @property
     def limits(self) -> Limits:
         """How much each owner but the operator may have."""
-        return Limits(self.owner_datasets, self.owner_runs, self.owner_requests)
+        datasets, runs, requests = self.owner_datasets, self.owner_runs, self.owner_requests
+        others = {
+            owner: Limits(datasets.of(owner), runs.of(owner), requests.of(owner))
+            for owner in {*datasets.others, *runs.others, *requests.others}
+        }
+        return Limits(datasets.most, runs.most, requests.most, others)
 
     def grant(self, owner: str) -> int:
         """The credits that an owner starts with."""
@@ -123,9 +140,9 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         guards=given.guards("guards"),
         local_credits=int(given.number("local_credits", 1_000_000, 0, MAX_CREDITS)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, MAX_CREDITS)),
-        owner_datasets=given.count("owner_datasets", 1),
-        owner_runs=given.count("owner_runs", 1),
-        owner_requests=given.count("owner_requests", 1),
+        owner_datasets=given.owner_limit("owner_datasets"),
+        owner_runs=given.owner_limit("owner_runs"),
+        owner_requests=given.owner_limit("owner_requests"),
         research=_research(given),
     )
 
@@ -223,6 +240,24 @@ class _Given(Struct, frozen=True):
         if self._raw(name) is None:
             return None
         return int(self.number(name, low, low, 1_000_000_000_000))
+
+    def owner_limit(self, name: str) -> OwnerLimit:
+        value = self._raw(name)
+        if value is None:
+            return OwnerLimit()
+        # A list of the file may name owners with a comma, which the environment cannot.
+        parts = value if isinstance(value, list) else str(value).split(",")
+        limits: dict[str, int | None] = {}
+        for part in parts:
+            owner, _, number = (word.strip() for word in str(part).rpartition("="))
+            number = number.lower()
+            if owner in {*limits, OPERATOR} or not re.fullmatch("off|[1-9][0-9]{0,11}", number):
+                raise Invalid(
+                    f"{self._where(name)} must be a number from 1, or off, with others for owners "
+                    f"but {OPERATOR} by their names, such as 100,alice=1000,bob=off, not {value!r}."
+                )
+            limits[owner] = None if number == "off" else int(number)
+        return OwnerLimit(limits.pop("", None), limits)
 
     def price(self, name: str) -> float | None:
         return None if self._raw(name) is None else self.number(name, 0, 0, 1_000_000)

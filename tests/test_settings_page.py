@@ -26,6 +26,7 @@ IN_WORDS = {
     "model_base_url",
     "browser",
     "search_url",
+    *("owner_datasets", "owner_runs", "owner_requests"),
 }
 """What the page says of these is made when livedata starts, or is put otherwise."""
 

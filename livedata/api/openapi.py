@@ -209,7 +209,7 @@ def blueprint() -> Blueprint:
 def _own() -> dict[str, Any]:
     """The document of this server."""
     app: AppContext = current_app.extensions["livedata"]
-    return document(limited=app.store.limits.requests is not None)
+    return document(limited=any(each.requests is not None for each in app.store.limits.sets))
 
 
 def _docs() -> Response:

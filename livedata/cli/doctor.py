@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
+from msgspec.structs import asdict
 
 from livedata import __version__
 from livedata.cli import machine
@@ -15,16 +16,16 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import day_as_json, day_in_words, format_size, format_timestamp
 from livedata.cli.warnings import say_skipped
+from livedata.config import OwnerLimit, Settings
 from livedata.hints import Subject, hint
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.account import Limits
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.settings import DayBudget, ResearchSettings
 from livedata.services import accounts
-from livedata.services.accounts import Nearest
+from livedata.services.accounts import Nearest, NearOwner
 from livedata.services.audit.vitals import LOOKED_AT, Vitals, WorkerProcess, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
@@ -88,12 +89,12 @@ def report_state(ctx: CommandContext, late: int, asks_model: bool) -> None:
     }
     if ctx.json:
         today = [{"owner": o, "stopped": n, **day_as_json(day)} for o, day, n in research]
-        told = {"research": today, "limits": _limits_as_json(settings.limits, near)}
+        told = {"research": today, "limits": _limits_as_json(settings, near)}
         well = {"well": not problems, "problems": problems}
         print_json({**well, **about, **_as_json(vitals), **told})
     else:
         about["research today"] = [f"{owner} {day_in_words(day)}" for owner, day, _ in research]
-        about["limits"] = _limits_in_words(settings.limits, near)
+        about["limits"] = _limits_in_words(settings, near)
         _print_page(about, vitals, problems)
     if problems:
         raise click.exceptions.Exit(NEEDS_A_PERSON)
@@ -208,31 +209,42 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
         print_text(f"- {problem}")
 
 
-def _limits_in_words(limits: Limits, near: Nearest) -> dict[str, str]:
-    """What each owner may have, and who is nearest to it, by what is limited."""
+def _limits_in_words(settings: Settings, near: Nearest) -> dict[str, str]:
+    """What owners may have, and who is nearest to it, by what is limited."""
     words = {}
-    for what, most, owners in (
-        ("dataset", limits.datasets, near.datasets),
-        ("open Run", limits.runs, near.runs),
+    for what, limit, owners in (
+        ("datasets", settings.owner_datasets, near.datasets),
+        ("open Runs", settings.owner_runs, near.runs),
+        ("requests", settings.owner_requests, ()),
     ):
-        if most is not None:
-            nearest = "".join(f"; {owner} has {had}" for owner, had in owners)
-            words[f"{what}s"] = f"at most {most} of an owner{nearest}"
-    if limits.requests is not None:
-        words["requests"] = f"at most {limits.requests} a second of an owner, for each process"
+        parts = [] if limit.most is None else [f"at most {limit.most} of an owner"]
+        parts += [f"{_most(most)} of {owner}" for owner, most in sorted(limit.others.items())]
+        if parts:
+            nearest = "".join(f"; {near.owner} has {near.has}" for near in owners)
+            words[what] = f"{', '.join(parts)}{nearest}"
+    if "requests" in words:
+        words["requests"] += ", in a second and for each process"
     return words
 
 
-def _limits_as_json(limits: Limits, near: Nearest) -> dict[str, Any]:
+def _most(most: int | None) -> str:
+    return "any number" if most is None else f"at most {most}"
+
+
+def _limits_as_json(settings: Settings, near: Nearest) -> dict[str, Any]:
     return {
-        "datasets": {"most": limits.datasets, "nearest": _owners(near.datasets)},
-        "openRuns": {"most": limits.runs, "nearest": _owners(near.runs)},
-        "requestsASecond": {"most": limits.requests},
+        "datasets": {**_limit(settings.owner_datasets), "nearest": _owners(near.datasets)},
+        "openRuns": {**_limit(settings.owner_runs), "nearest": _owners(near.runs)},
+        "requestsASecond": _limit(settings.owner_requests),
     }
 
 
-def _owners(nearest: Iterable[tuple[OwnerName, int]]) -> list[dict[str, Any]]:
-    return [{"owner": owner, "has": had} for owner, had in nearest]
+def _limit(limit: OwnerLimit) -> dict[str, Any]:
+    return {"most": limit.most, "others": {**limit.others}}
+
+
+def _owners(nearest: Iterable[NearOwner]) -> list[dict[str, Any]]:
+    return [asdict(near) for near in nearest]
 
 
 def _outbox(vitals: Vitals) -> str:

@@ -275,7 +275,7 @@ SKIPPED = {
     "run_in_progress": "a Run was in progress",
     "run_waiting": "the Run before it was still waiting",
     "no_credits": "no credits",
-    "too_many_runs": "the owner had as many Runs waiting or in progress as each owner may have",
+    "too_many_runs": "the owner had as many Runs waiting or in progress as it may have",
     "damaged": "something of the dataset cannot be read",
 }
 """Why a fire was skipped, by its code."""

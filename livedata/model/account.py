@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal, NotRequired, TypedDict
 
 from msgspec import Struct
@@ -20,15 +21,22 @@ class Limits(Struct, frozen=True):
     """How much each owner but the operator may have: None is without a limit.
 
     `datasets` at a time, `runs` that have not ended, and `requests` to the API in a second.
+    `others` are those of owners who have limits of their own.
     """
 
     datasets: int | None = None
     runs: int | None = None
     requests: int | None = None
+    others: Mapping[str, Limits] = {}
 
     def of(self, owner: str) -> Limits:
         """The limits of one owner."""
-        return Limits() if owner == OPERATOR else self
+        return Limits() if owner == OPERATOR else self.others.get(owner, self)
+
+    @property
+    def sets(self) -> list[Limits]:
+        """Those of each owner, and the other ones."""
+        return [self, *self.others.values()]
 
 
 class LedgerEntry(TypedDict):

@@ -110,7 +110,7 @@ class RunInProgress(Conflict):
 
 
 class LimitReached(Conflict):
-    """The owner has as many datasets, or Runs that have not ended, as each owner may have."""
+    """The owner has as many datasets, or Runs that have not ended, as it may have."""
 
     code = "limit_reached"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -86,7 +86,7 @@ def meet_owner(writer: Writer, owner: OwnerName, credits: int) -> None:
 
 
 def check_datasets(writer: Writer, owner: OwnerName) -> None:
-    """Raise LimitReached if an owner has as many datasets as each may have.
+    """Raise LimitReached if an owner has as many datasets as it may have.
 
     It locks the owner: two who add one at once must not both find room for the last.
     """
@@ -95,7 +95,7 @@ def check_datasets(writer: Writer, owner: OwnerName) -> None:
         accounts.lock_owner(writer, owner)
         if datasets.owns(writer, owner, most):
             raise LimitReached(
-                f"{owner} has {plural(most, 'dataset')}, as many as each owner may have; delete "
+                f"{owner} has {plural(most, 'dataset')}, as many as {owner} may have; delete "
                 "one first, or ask whoever runs livedata for more."
             )
 
@@ -117,30 +117,45 @@ def room_for_runs(writer: Writer, owners: Collection[OwnerName]) -> dict[OwnerNa
 
 
 def too_many_runs(writer: Writer, owner: OwnerName) -> LimitReached:
-    """What an owner is told who has as many open Runs as each may have."""
+    """What an owner is told who has as many open Runs as it may have."""
     most = writer.limits.of(owner).runs or 0
     return LimitReached(
-        f"{owner} has {plural(most, 'Run')} waiting or in progress, as many as each owner "
-        "may have; let one end or cancel it, or ask whoever runs livedata for more."
+        f"{owner} has {plural(most, 'Run')} waiting or in progress, as many as {owner} may "
+        "have; let one end or cancel it, or ask whoever runs livedata for more."
     )
 
 
-class Nearest(Struct, frozen=True):
-    """The owners that have most of what is limited; none of what is not."""
+class NearOwner(Struct, frozen=True):
+    """How much an owner has of what is limited, and the most that it may have."""
 
-    datasets: Sequence[tuple[OwnerName, int]] = ()
-    runs: Sequence[tuple[OwnerName, int]] = ()
+    owner: OwnerName
+    has: int
+    most: int
+
+
+class Nearest(Struct, frozen=True):
+    """The owners that are nearest to a limit, the nearest first; none of what is not limited."""
+
+    datasets: Sequence[NearOwner]
+    runs: Sequence[NearOwner]
 
 
 def nearest(db: Database, limits: Limits) -> Nearest:
     """Who is nearest to the limits."""
+    most_datasets = [each.datasets for each in limits.sets if each.datasets is not None]
+    limits_runs = any(each.runs is not None for each in limits.sets)
     with db.reading() as reader:
-        return Nearest(
-            vitals.with_most_datasets(reader, limits.datasets, NEAREST)
-            if limits.datasets is not None
-            else (),
-            vitals.with_most_runs(reader, NEAREST) if limits.runs is not None else (),
-        )
+        had = vitals.datasets_of(reader, max(most_datasets), limits.others) if most_datasets else {}
+        opened = vitals.open_runs_of(reader) if limits_runs else {}
+    return Nearest(
+        _nearest((owner, count, limits.of(owner).datasets) for owner, count in had.items()),
+        _nearest((owner, count, limits.of(owner).runs) for owner, count in opened.items()),
+    )
+
+
+def _nearest(had: Iterable[tuple[OwnerName, int, int | None]]) -> list[NearOwner]:
+    limited = [NearOwner(owner, count, most) for owner, count, most in had if most is not None]
+    return sorted(limited, key=lambda near: (-near.has / near.most, near.owner))[:NEAREST]
 
 
 def grant(

@@ -94,21 +94,35 @@ def test_the_limits_of_owners_are_told_and_who_is_nearest(
 ) -> None:
     limits = {"DATASETS": 2, "RUNS": 3, "REQUESTS": 5}
     none = livedata.json("doctor")["limits"]
-    assert none["datasets"] == {"most": None, "nearest": []}
+    assert none["datasets"] == {"most": None, "others": {}, "nearest": []}
     assert "datasets" not in livedata("doctor").stdout
     runs.enqueue(store, "alice", make_dataset(store, "alice"))
     for what, most in limits.items():
         monkeypatch.setenv(f"LIVEDATA_OWNER_{what}", str(most))
     assert livedata.json("doctor")["limits"] == {
-        "datasets": {"most": 2, "nearest": [{"owner": "alice", "has": 1}]},
-        "openRuns": {"most": 3, "nearest": [{"owner": "alice", "has": 1}]},
-        "requestsASecond": {"most": 5},
+        "datasets": {"most": 2, "others": {}, "nearest": [{"owner": "alice", "has": 1, "most": 2}]},
+        "openRuns": {"most": 3, "others": {}, "nearest": [{"owner": "alice", "has": 1, "most": 3}]},
+        "requestsASecond": {"most": 5, "others": {}},
     }
     said = livedata("doctor").stdout
     for line in (
         r"datasets +at most 2 of an owner; alice has 1",
         r"open Runs +at most 3 of an owner; alice has 1",
-        r"requests +at most 5 a second of an owner, for each process",
+        r"requests +at most 5 of an owner, in a second and for each process",
+    ):
+        assert re.search(line, said)
+    monkeypatch.setenv("LIVEDATA_OWNER_DATASETS", "2,bob=off,alice=40")
+    monkeypatch.setenv("LIVEDATA_OWNER_RUNS", "alice=3")
+    monkeypatch.setenv("LIVEDATA_OWNER_REQUESTS", "off,alice=9")
+    told = livedata.json("doctor")["limits"]
+    others = {"alice": 40, "bob": None}
+    nearest = [{"owner": "alice", "has": 1, "most": 40}]
+    assert told["datasets"] == {"most": 2, "others": others, "nearest": nearest}
+    said = livedata("doctor").stdout
+    for line in (
+        r"datasets +at most 2 of an owner, at most 40 of alice, any number of bob; alice has 1",
+        r"open Runs +at most 3 of alice; alice has 1",
+        r"requests +at most 9 of alice, in a second and for each process",
     ):
         assert re.search(line, said)
 
@@ -120,7 +134,7 @@ def test_the_command_line_keeps_to_the_limits(
     first, second = (make_dataset(store, "alice", name) for name in ("a", "b"))
     runs.enqueue(store, "alice", first)
     said = livedata("run", "b", "--owner", "alice", code=1).stderr
-    assert said.startswith("Error: alice has 1 Run waiting or in progress, as many as each owner")
+    assert said.startswith("Error: alice has 1 Run waiting or in progress, as many as alice may")
     assert second
 
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from livedata import config
 from livedata.model import ids
 from livedata.model.account import Limits
-from livedata.model.errors import LimitReached
+from livedata.model.errors import Invalid, LimitReached
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.look import LookWish, PageLook
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, looks, queries, runs, scheduler
+from livedata.services.accounts import NearOwner
 from livedata.services.archive import export_archive, import_archive
 from livedata.services.archive_container import open_archive
 from livedata.services.research import declaring
@@ -49,9 +51,58 @@ def without_limits(store: Store, names: int, owner: str = "alice") -> list[Datas
 def test_one_dataset_too_many_is_refused(limited: Store) -> None:
     for name in "ab":
         made.make_dataset(limited, "alice", name)
-    with pytest.raises(LimitReached, match=r"^alice has 2 datasets, as many as each owner may"):
+    with pytest.raises(LimitReached, match=r"^alice has 2 datasets, as many as alice may"):
         made.make_dataset(limited, "alice", "c")
     made.make_dataset(limited, "bob", "c")
+
+
+def test_an_owner_may_have_more_than_others_or_less_or_any_number(limited: Store) -> None:
+    others = {"bob": Limits(datasets=1), "carol": Limits()}
+    limited.limits = Limits(datasets=2, others=others)
+    for owner, most in (("alice", 2), ("bob", 1), ("carol", 4)):
+        for number in range(most):
+            made.make_dataset(limited, owner, f"table {number}")
+    made.make_dataset(limited, "carol", "another one")
+    for owner in ("alice", "bob"):
+        with pytest.raises(LimitReached, match=f"as many as {owner} may have"):
+            made.make_dataset(limited, owner, "another one")
+
+
+GIVEN: list[tuple[str, str, Limits]] = [
+    ("datasets", '"7"', Limits(datasets=7)),
+    ("datasets", "7", Limits(datasets=7)),
+    ("datasets", '"off"', Limits()),
+    (
+        "runs",
+        '"2, alice = 9, bob=OFF"',
+        Limits(runs=2, others={"alice": Limits(runs=9), "bob": Limits()}),
+    ),
+    ("requests", '"alice=9"', Limits(others={"alice": Limits(requests=9)})),
+    ("requests", '["a, b=c=9", 3]', Limits(requests=3, others={"a, b=c": Limits(requests=9)})),
+]
+
+
+@pytest.mark.parametrize(("what", "given", "limits"), GIVEN)
+def test_a_setting_has_a_limit_and_others_by_the_names_of_owners(
+    tmp_path: Path, what: str, given: str, limits: Limits
+) -> None:
+    (tmp_path / "config.toml").write_text(f"owner_{what} = {given}\n")
+    assert config.load({"LIVEDATA_HOME": str(tmp_path)}).limits == limits
+    assert limits.of("local") == Limits()
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["0", "-1", "1.5", "many", "1,2", "alice=", "alice=0", "a=1,a=2", "local=5", ",", "9" * 13],
+)
+def test_a_limit_that_is_none_is_refused_with_an_example(tmp_path: Path, given: str) -> None:
+    environ = {"LIVEDATA_HOME": str(tmp_path), "LIVEDATA_OWNER_RUNS": given}
+    with pytest.raises(Invalid) as refused:
+        config.load(environ)
+    assert refused.value.message == (
+        "LIVEDATA_OWNER_RUNS must be a number from 1, or off, with others for owners but local by "
+        f"their names, such as 100,alice=1000,bob=off, not {given!r}."
+    )
 
 
 def tried(store: Store) -> ids.LookId:
@@ -159,6 +210,11 @@ def test_who_is_nearest_to_a_limit_is_told(limited: Store) -> None:
     without_limits(limited, 3, "local")
     runs.enqueue(limited, "alice", first)
     near = accounts.nearest(limited, Limits(datasets=2, runs=2))
-    assert list(near.datasets) == [("alice", 2), ("bob", 1)]
-    assert list(near.runs) == [("alice", 1)]
-    assert accounts.nearest(limited, Limits()) == accounts.Nearest()
+    assert near.datasets == [NearOwner("alice", 2, 2), NearOwner("bob", 1, 2)]
+    assert near.runs == [NearOwner("alice", 1, 2)]
+    # Of its own limit bob has more, and carol has none.
+    others = {"bob": Limits(datasets=1), "carol": Limits(), "zoe": Limits(datasets=9)}
+    near = accounts.nearest(limited, Limits(datasets=4, others=others))
+    assert near.datasets == [NearOwner("bob", 1, 1), NearOwner("alice", 2, 4)]
+    assert accounts.nearest(limited, Limits(others=others)).datasets == [NearOwner("bob", 1, 1)]
+    assert accounts.nearest(limited, Limits()) == accounts.Nearest([], [])

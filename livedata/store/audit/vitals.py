@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from livedata.model.account import OPERATOR
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.store.database.backend import Reader
+from livedata.store.database.statements import listed
 from livedata.store.shown_runs import REFUSED
 
 # Of a store of any size: what is behind these bounds is not counted.
-_MOST_DATASETS = """
+_DATASETS = """
 SELECT o.name, (SELECT count(*) FROM (
     SELECT 1 AS one FROM datasets d WHERE d.owner = o.name LIMIT :most) AS counted) AS had
-FROM (SELECT name FROM owners WHERE name <> :operator ORDER BY name LIMIT 1000) AS o
-ORDER BY had DESC, o.name LIMIT :told
+FROM (
+    SELECT name FROM (SELECT name FROM owners ORDER BY name LIMIT 1000) AS first
+    UNION SELECT name FROM owners WHERE name IN ({named})
+) AS o WHERE o.name <> :operator
 """
-_MOST_RUNS = """
+_RUNS = """
 SELECT o.owner, count(*) AS had FROM (
     SELECT owner FROM runs WHERE status IN ('queued', 'running') LIMIT 10000) AS o
-WHERE o.owner <> :operator GROUP BY o.owner ORDER BY had DESC, o.owner LIMIT :told
+WHERE o.owner <> :operator GROUP BY o.owner
 """
 
 
@@ -173,13 +178,13 @@ def unaccepted(reader: Reader) -> list[Unaccepted]:
     return [Unaccepted(*row) for row in rows]
 
 
-def with_most_datasets(reader: Reader, most: int, told: int) -> list[tuple[OwnerName, int]]:
-    """Of the first 1,000 owners those with most datasets, each counted up to `most`."""
-    rows = reader.rows(_MOST_DATASETS, most=most, operator=OPERATOR, told=told)
-    return [(owner, had) for owner, had in rows]
+def datasets_of(reader: Reader, most: int, named: Iterable[str]) -> dict[OwnerName, int]:
+    """How many datasets each of the first 1,000 owners has, and of these names; up to `most`."""
+    names, values = listed("owner", ["", *named])
+    rows = reader.rows(_DATASETS.format(named=names), most=most, operator=OPERATOR, **values)
+    return {OwnerName(owner): had for owner, had in rows}
 
 
-def with_most_runs(reader: Reader, told: int) -> list[tuple[OwnerName, int]]:
-    """The owners with most Runs that have not ended, of 10,000 such."""
-    rows = reader.rows(_MOST_RUNS, operator=OPERATOR, told=told)
-    return [(owner, had) for owner, had in rows]
+def open_runs_of(reader: Reader) -> dict[OwnerName, int]:
+    """How many Runs of each owner have not ended, of 10,000 such."""
+    return {OwnerName(owner): had for owner, had in reader.rows(_RUNS, operator=OPERATOR)}
