@@ -68,9 +68,11 @@ def by_ends(reader: Reader, sql: str, column: str, given: str, **values: object)
         return []
     first, last = (bytes.fromhex(digits.ljust(2 * ID_LENGTH, digit)) for digit in "0f")
     tail = bytes.fromhex(digits[len(digits) % 2 :])
-    # The whole of an id is a step in the index; its end is looked for in all of them, byte by byte.
-    ending = f"OR substr({column}, {ID_LENGTH + 1 - len(tail)}) = :tail" if first != last else ""
-    sql = f"{sql} AND ({column} BETWEEN :first AND :last {ending})"
+    # The whole of an id is a step in its index, which SQLite does not take for a range; its end is
+    # looked for in all of them, byte by byte.
+    ends = f"substr({column}, {ID_LENGTH + 1 - len(tail)}) = :tail"
+    either = f"({column} BETWEEN :first AND :last OR {ends})"
+    sql = f"{sql} AND {f'{column} = :first' if first == last else either}"
     rows = reader.rows(sql, first=first, last=last, tail=tail, **values)
     return [row for row in rows if matches_either_end(given, row[0])]
 
