@@ -73,8 +73,13 @@ class Tables:
 
     def __getitem__(self, dataset: str) -> Table:
         """The table of a dataset: by its name, its id, or an unambiguous part of that."""
-        names = {DatasetId(raw_id(each["id"])): each["name"] for each in self._datasets()}
-        dataset_id = choose_dataset(named(dataset), [*names.items()])
+        wanted, names = named(dataset), {}
+        for each in self._datasets():
+            names[DatasetId(raw_id(each["id"]))] = each["name"]
+            # There may be very many behind it, which are some requests each.
+            if each["name"] == wanted:
+                break
+        dataset_id = choose_dataset(wanted, [*names.items()])
         return Table(names[dataset_id], _ServedTable(self._client, format_uuid(dataset_id)))
 
     def __iter__(self) -> Iterator[str]:
@@ -82,7 +87,7 @@ class Tables:
         return (dataset["name"] for dataset in self._datasets())
 
     def __contains__(self, dataset: object) -> bool:
-        return dataset in list(self)
+        return any(dataset == name for name in self)
 
     @override
     def __repr__(self) -> str:

@@ -245,6 +245,15 @@ def table(site: Site) -> livedata.Table:
     return livedata.connect(site.url, key=KEY, timeout=5)["shop"]
 
 
+def test_datasets_behind_the_one_of_a_name_are_not_asked_for(site: Site) -> None:
+    listed = {"data": [{**DATASET, "id": SHOP, "name": "shop"}], "nextCursor": "more"}
+    site.page("/v1/datasets", orjson.dumps(listed), content_type="application/json")
+    server = livedata.connect(site.url, key=KEY, timeout=5)
+    assert server["shop"].name == "shop"
+    assert "shop" in server
+    assert len(site.paths) == 2
+
+
 def test_of_an_answer_that_is_broken_off_no_line_is_given(
     site: Site, table: livedata.Table
 ) -> None:
