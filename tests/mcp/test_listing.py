@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.mcp import access, tables
+from livedata.mcp import tables
 from livedata.mcp.access import DatasetAccess
 from livedata.messages.controls import escape_controls
+from livedata.store import dataset_names
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 
@@ -18,7 +19,7 @@ def test_names_that_are_written_out_are_each_on_one_page(
     store: Store, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(tables, "_DATASETS", 1)
-    monkeypatch.setattr(access, "_AT_ONCE", at_once)
+    monkeypatch.setattr(dataset_names, "_AT_ONCE", at_once)
     for number, name in enumerate(NAMES):
         dataset = make_dataset(store, name=f"made {number}")
         with store.writing() as writer:

@@ -19,7 +19,7 @@ _BY_STATE: Mapping[str, str] = {
     "53300": "it has no connection left. Raise max_connections, or end programs that keep some",
     "55P03": "another process keeps it locked. Try again; if it stays so, end that process",
     "40P01": "another process keeps it locked. Try again",
-    "25P03": "it ended a transaction that stood still for a minute. Try again",
+    "25P03": "it ended a transaction that stood still too long. Try again",
     "26000": _POOLER,
     "42P05": _POOLER,
 }
