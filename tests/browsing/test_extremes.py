@@ -86,9 +86,13 @@ def test_axe_finds_nothing_serious_in_what_strains_the_pages(
 ) -> None:
     faults = []
     with looking(browser, base_of(server), store, color_scheme="dark") as visit:
+        met: set[str] = set()
         for path in pages(store):
-            if path.endswith(("/runs", "/changes")):
+            # The values of another column are the same markup.
+            kind, _, _ = path.partition("=")
+            if path.endswith(("/runs", "/changes")) or kind in met:
                 continue
+            met.add(kind)
             visit.open(path)
             faults += [f"{path}: {fault}" for fault in serious_faults(visit.page)]
     assert faults == []

@@ -238,7 +238,7 @@ def test_a_dataset_without_rows_or_of_research_says_what_is_missing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scripts", "width"), [(True, 1280), (True, 390), (False, 390)])
+@pytest.mark.parametrize(("scripts", "width"), [(True, 1280), (False, 390)])
 def test_a_site_that_breaks_is_mended_in_a_browser_and_its_history_is_kept(
     browser: Browser,
     tmp_path: Path,

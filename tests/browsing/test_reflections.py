@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 REPEATED = [
     "/sign-in?next=/PAYLOAD",
     "/SHOP?search=PAYLOAD",

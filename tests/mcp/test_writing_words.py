@@ -24,7 +24,7 @@ from tests.patience import until
 from tests.shop import shop, some_items
 from tests.site import Answer, Request, Site
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 OF_A_SHELL = re.compile(r"--\w|\blivedata (?!does not)[a-z]|LIVEDATA_|Usage:|/tmp/|\.json\b|Error:")
 PAGE = f"<!doctype html><title>Kitchen</title>{MENU}<ul>{cards()}</ul>"
 

@@ -19,7 +19,7 @@ from tests.listings import LISTINGS, Listing, ListPage
 from tests.site import Site
 from tests.site_changes import CHANGES, Relation, SiteChange
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 CELLS = [
     pytest.param(listing, change, id=f"{listing.name}: {name}")
