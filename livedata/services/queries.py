@@ -149,8 +149,14 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
         dataset_matches = name_store.by_ends(reader, owner, given)
         if len(dataset_matches) == 1:
             return _last_run(reader, owner, dataset_matches[0][0], given)
+        # All of them are read only to say which one may be meant.
+        names = [name for _, name in name_store.after(reader, owner)]
+    from livedata.messages.request import nearest  # as in `choose_dataset`
+
+    near = nearest(given, names)
+    hint = f"; did you mean {near!r}?" if near else "."
     raise NotFound(
-        f"There is no Run or dataset {given!r}.",
+        f"There is no Run or dataset {given!r}{hint}",
         remedies=(Remedy("list_datasets", {"owner": owner}),),
     )
 

@@ -95,3 +95,13 @@ def test_names_and_datasets_are_read_some_at_a_time(
             wanted = [ids.format_uuid(tables[number]) for number in (5, 1, 6)]
             some = [ref.id for ref in datasets.chosen(reader, ALICE, [*wanted, "nonsense"])]
             assert some == [tables[1], tables[5]]
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_name_that_is_nearly_one_is_told_with_the_one_that_may_be_meant(store: Store) -> None:
+    for find in (queries.find_dataset, queries.find_run):
+        with pytest.raises(NotFound, match="'tabel 3'; did you mean 'table 3'"):
+            find(store, ALICE, "tabel 3")
+        with pytest.raises(NotFound) as told:
+            find(store, BOB, "tabel 3")
+        assert "table 3" not in told.value.message
