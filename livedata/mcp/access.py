@@ -27,7 +27,6 @@ from livedata.store.database.store import Database
 
 LONGEST_NAME: Final = 120 * len(r"\u202e")
 """In characters: that of a dataset, with each of them written out."""
-"""So many names are read at once."""
 _RECENT: Final = 20
 """Among so many Runs is the last one that has ended: a dataset has one open Run at most."""
 

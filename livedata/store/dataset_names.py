@@ -21,6 +21,7 @@ _AFTER = """
 SELECT id, name FROM datasets WHERE owner = :owner AND name > :name ORDER BY name LIMIT :limit
 """
 _AT_ONCE: Final = 500
+"""So many names are read at once."""
 
 
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:

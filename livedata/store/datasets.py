@@ -40,6 +40,7 @@ SELECT id FROM datasets WHERE owner = :owner AND rows_updated_at >= :moment AND 
 ORDER BY rows_updated_at DESC, name
 """
 _AT_ONCE: Final = 50
+"""So many datasets are read at once for a reader who may stop at the first."""
 _REF = "SELECT id, name, head, field_ids, columns, label_column, dropped_columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
